@@ -569,6 +569,6 @@ def _sort_naturally(names: Iterable[str]) -> tuple[str, ...]:
 
 def _apply_to_empty(key: SeriesKey, query: SeriesQuery, view: View[R]) -> R:
     """Return the result of a view for a series without points."""
-    columns = (np.empty(0, dtype) for dtype in (np.int64, np.float64, np.float64, np.bool_))
-    series = Series(*key, *columns)
+    numbers = np.empty(0, np.float64)
+    series = Series(*key, np.empty(0, np.int64), numbers, numbers, np.empty(0, np.bool_))
     return apply(series, query, view, None if query.metric is None else series)

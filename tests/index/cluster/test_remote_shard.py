@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import threading
 from pathlib import Path
@@ -14,9 +13,9 @@ import pytest
 from tests import builders as b
 from tests.index import logs
 from tests.index.cluster.conftest import OpenCluster
-from tests.server.test_http_api import iter_responses, open_client, write_log
+from tests.index.cluster.test_answers import check_every_route, write_runs
+from tests.server.test_http_api import open_client
 from tests.server.waiting import wait_until
-from tests.small_log import write_small_log
 from tracklight.errors import RunNotFoundError, TagNotFoundError, UnavailableError
 from tracklight.index.catalog import Catalog
 from tracklight.index.sampling import ExtentView
@@ -25,44 +24,11 @@ from tracklight.index.smoothing import Smoothing
 
 pytestmark = pytest.mark.slow
 
-#: What differs between two servers of the same log: random identifiers and times.
-VOLATILE = re.compile(rb'"(cursor|process|state)":"[^"]*"|"(seconds|elapsed_s|time_s)":[0-9.e-]+')
-
-
-def write_runs(logdir: Path) -> None:
-    """Write runs of several sizes with the same tags, at the same steps but other times."""
-    for number in range(8):
-        points = (b.scalar("loss", step, step / (number + 1)) for step in range(20 * number + 5))
-        logs.write(logdir, f"run-{number}", b"".join(points) + logs.hparams({"lr": number}))
-    write_small_log(logdir)
-
 
 def test_every_route_answers_the_same(
     tmp_path: Path, open_cluster: OpenCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_log(tmp_path / "logs")
-    write_runs(tmp_path / "logs")
-    answers = []
-    for catalog in (logs.open_catalog(tmp_path / "logs"), open_cluster(tmp_path / "logs")):
-        monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / f"data-{len(answers)}"))
-        with open_client(catalog, tmp_path) as client:
-            answers.append(
-                {name: read_answer(response) for name, response in iter_responses(client)}
-            )
-    alone, cluster = answers
-    assert alone.keys() == cluster.keys()
-    different = [name for name in alone if alone[name] != cluster[name]]
-    assert different == [], [compare(alone[name][1], cluster[name][1]) for name in different]
-
-
-def read_answer(response: Any) -> tuple[int, bytes]:
-    return response.status_code, VOLATILE.sub(b"", response.content)
-
-
-def compare(first: bytes, second: bytes) -> tuple[bytes, bytes]:
-    """Return the surroundings of the first difference."""
-    start = max(0, len(os.path.commonprefix([first, second])) - 60)
-    return first[start : start + 140], second[start : start + 140]
+    check_every_route(tmp_path, monkeypatch, open_cluster)
 
 
 @pytest.fixture
