@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks import (
+    cluster,
     debugger,
     fairness,
     graphs,
@@ -50,6 +51,7 @@ MEASURES = {
     "graphs": graphs.measure,
     "hparams": hparams.measure,
     "run_table": run_table.measure,
+    "cluster": cluster.measure,
     "fairness": fairness.measure,
     "projector": projector.measure,
     "profile": profile.measure,

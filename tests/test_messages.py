@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,15 @@ import pytest
 
 import tracklight
 from tracklight.analysis.evaluation.encoding import StoredMessage
-from tracklight.errors import FormatError, Message, UsageError, find_message
+from tracklight.errors import (
+    FormatError,
+    LogdirNotFoundError,
+    Message,
+    MissingDependencyError,
+    RunNotFoundError,
+    UsageError,
+    find_message,
+)
 
 PACKAGE = Path(tracklight.__file__).parent
 CATALOG = PACKAGE.parent / "web" / "messages"
@@ -149,3 +158,17 @@ def iter_plain_errors(folder: str) -> Iterator[str]:
 @pytest.mark.parametrize("folder", WHAT_IF)
 def test_every_sentence_of_what_if_has_a_code(folder: str) -> None:
     assert list(iter_plain_errors(folder)) == []
+
+
+def test_errors_can_be_sent_between_processes() -> None:
+    for error in (
+        RunNotFoundError("run-9", ["run-7"]),
+        MissingDependencyError("--cluster", "ray"),
+        LogdirNotFoundError("logs", "log"),
+        UsageError("plain text"),
+    ):
+        copy = pickle.loads(pickle.dumps(error))
+        assert type(copy) is type(error)
+        assert str(copy) == str(error)
+        assert find_message(copy) == find_message(error)
+        assert vars(copy) == vars(error)

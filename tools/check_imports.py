@@ -34,7 +34,7 @@ PYTHON = {
     # Reading and showing logs, from the bottom up.
     "formats": "",
     "logdir": "formats",
-    "index": "formats logdir",
+    "index": "formats logdir __init__",
     "analysis": "formats logdir index",
     "plugin": "formats logdir index analysis",
     "reader": "formats logdir index analysis",

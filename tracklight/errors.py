@@ -5,7 +5,8 @@ TracklightError
 │   ├── LogdirNotFoundError     the log directory does not exist (also a FileNotFoundError)
 │   ├── RunNotFoundError        the log has no run of that name
 │   ├── TagNotFoundError        the run has no tag of that name
-│   └── CorruptRecordError      a record fails its checksum or cannot be decoded
+│   ├── CorruptRecordError      a record fails its checksum or cannot be decoded
+│   └── UnavailableError        a shard of the index is restarting or too slow
 ├── FormatError                 a file does not have the expected format
 │   ├── EmptyGraphError         a graph was logged without any nodes
 │   └── GraphFileError          a file has no graph, or its format is not supported
@@ -129,6 +130,20 @@ class TracklightError(Exception):
             message = Message.format(str(message), template, **args)
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Subclasses have arguments of their own, which the message does not hold.
+        return _restore_error, (type(self), self.args, self.__dict__)
+
+
+def _restore_error(
+    kind: type[TracklightError], args: tuple[Any, ...], state: dict[str, Any]
+) -> TracklightError:
+    """Return a copy of an error that was sent by another process."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
 
 class LogError(TracklightError):
     """A log directory, run or value cannot be read."""
@@ -211,6 +226,10 @@ class TagNotFoundError(LogError):
 
 class CorruptRecordError(LogError):
     """A record fails its checksum or cannot be decoded."""
+
+
+class UnavailableError(LogError):
+    """A part of the index does not answer now; the same request succeeds later."""
 
 
 class FormatError(TracklightError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from tracklight.formats.event import encode_event
 from tracklight.formats.media import encode_png, encode_wav
 from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import encode_record
+from tracklight.index.catalog import Catalog
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
@@ -271,6 +273,13 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
+    write_log(tmp_path / "logs")
+    with open_client(logs.open_catalog(tmp_path / "logs"), tmp_path) as client:
+        yield client
+
+
+def write_log(folder: Path) -> None:
+    """Write a log with something for every request."""
     values = logs.picture(1, encode_png(np.zeros((2, 2), np.uint8)))
     values += logs.clip(1, encode_wav(np.ones(9), 8000))
     values += logs.histogram(1, [(0.0, 1.0, 5.0)])
@@ -280,20 +289,25 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     values += logs.pr_curve(1, [[1, 0], [1, 0], [0, 1], [0, 1], [0.5, 0], [1, 0]])
     values += logs.hparams({"lr": 0.1})
     values += _make_evaluation()
-    logs.write(tmp_path / "logs", "conv", logs.points(range(3)) + values)
-    capture = tmp_path / "logs/conv/plugins/profile/now/vm.xplane.pb"
+    logs.write(folder, "conv", logs.points(range(3)) + values)
+    capture = folder / "conv/plugins/profile/now/vm.xplane.pb"
     capture.parent.mkdir(parents=True)
     capture.write_bytes(read_bytes("jit_steps"))
-    _write_vectors(tmp_path / "logs/conv")
-    write_recording(tmp_path / "logs/numbers", seed=0, now=1e9, diverges_at=9)
-    extract(DUMPS, tmp_path / "dumps")
-    (tmp_path / "dumps/full_tensor").rename(tmp_path / "logs/full_tensor")
-    catalog = logs.open_catalog(tmp_path / "logs")
+    _write_vectors(folder / "conv")
+    write_recording(folder / "numbers", seed=0, now=1e9, diverges_at=9)
+    dumps = folder.with_name("dumps")
+    extract(DUMPS, dumps)
+    (dumps / "full_tensor").rename(folder / "full_tensor")
+    (folder / "people.csv").write_text("age,label\n20,0\n40,1\n")
+
+
+@contextmanager
+def open_client(catalog: Catalog, page_dir: Path) -> Iterator[TestClient]:
+    """Serve the log of `write_log`, and close it."""
     with Watcher(catalog.roots) as watch:
         access = DataAccess(workspaces={"people": _make_people(), "spare": _make_people()})
-        (tmp_path / "logs/people.csv").write_text("age,label\n20,0\n40,1\n")
         policy = create_policy("localhost")
-        app = create_app(catalog, watch, policy, page_dir=tmp_path, access=access)
+        app = create_app(catalog, watch, policy, page_dir=page_dir, access=access)
         with TestClient(app, base_url="http://localhost") as client:
             wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
             yield client
@@ -411,6 +425,12 @@ def test_all_links_have_targets(text: str) -> None:
 
 
 def test_all_documented_routes_work(client: TestClient) -> None:
+    for name, response in iter_responses(client):
+        assert response.status_code == 200, (name, response.text)
+
+
+def iter_responses(client: TestClient) -> Iterator[tuple[str, Any]]:
+    """Send every request, in the order of the documentation."""
     documented = re.findall(r"^\| `((?:GET|POST|PUT|PATCH|DELETE) .*?)` ", TARGET.read_text(), re.M)
     assert set(documented) == set(REQUESTS)
     known: dict[str, str] = {}
@@ -424,7 +444,7 @@ def test_all_documented_routes_work(client: TestClient) -> None:
             request = {**DUMP, "graph": known["graph"], "op_name": known["op"]}
         options = {"params" if in_query else "json": request, "content": FILES.get(name)}
         response = client.request(method, "/" + path.format(**known), **options)
-        assert response.status_code == 200, (name, response.text)
+        yield name, response
         if name == "GET api/v1/blobs":
             known["fingerprint"] = response.json()["fingerprint"][0]
         if name == "POST api/v1/projector/project":

@@ -84,7 +84,7 @@ def test_histograms_filter_points_and_each_other(points: str, open_page: OpenPag
     expect(count).to_have_text(f"{GROUP_SIZE // 2} points")
     # The other column counts only what passes the range: both sides have half of their points.
     expect(side.get_by_role("button", name="west")).to_contain_text(str(GROUP_SIZE // 2))
-    expect(page).to_have_url(re.compile("where="))
+    expect(page).to_have_url(re.compile("filters="))
     other = open_page(page.url)
     drawn_points(other)
     expect(other.get_by_role("status", name="Filters")).to_have_text(
@@ -95,7 +95,7 @@ def test_histograms_filter_points_and_each_other(points: str, open_page: OpenPag
     expect(count).to_have_text("6 points")
     page.get_by_role("button", name="Clear filters").click()
     expect(count).to_have_text(f"{POINT_COUNT} points")
-    expect(page).not_to_have_url(re.compile("where="))
+    expect(page).not_to_have_url(re.compile("filters="))
 
 
 def test_compared_embeddings_side_by_side_share_the_selection(

@@ -37,7 +37,7 @@ USER_ONLY_SETTINGS = frozenset(
             "tls-cert",
             "tls-key",
         ),
-        *("alert-webhook", "optuna", "cache-dir", "out", "static"),
+        *("alert-webhook", "optuna", "cluster", "shared-cache", "cache-dir", "out", "static"),
     }
 )
 

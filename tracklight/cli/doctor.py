@@ -147,6 +147,7 @@ EXTRAS = {
     "keras": Extra(("keras",), "the Keras callback"),
     "notebook": Extra(("anywidget",), "live charts in notebook cells"),
     "projector": Extra(("h5py", "pyarrow"), "embeddings in HDF5 and Parquet files"),
+    "ray": Extra(("ray",), "indexing a log on a Ray cluster"),
     "search": Extra(("optuna",), "hyperparameter search with Optuna"),
     "serving": Extra(("grpcio",), "models behind TensorFlow Serving"),
     "system": Extra(("psutil", "nvidia-ml-py"), "CPU, memory and GPU usage in profiles"),

@@ -79,13 +79,26 @@ def create_catalog(flags: Namespace, extra_roots: Mapping[str, Path] | None = No
             f'--cache-dir "{flags.cache_dir}" is inside the log directory, which is never written '
             "to; choose a directory outside"
         )
+    cache_bytes, memory_bytes = parse_bytes(flags.cache_size), parse_bytes(flags.memory)
+    shared_cache = getattr(flags, "shared_cache", None)
+    if shared_cache and not flags.cache:
+        raise UsageError("--shared-cache needs the cache; give only one of it and --no-cache")
+    if shared_cache and "://" not in shared_cache:
+        shared_cache = os.path.abspath(shared_cache)
+    cluster = None
+    if getattr(flags, "cluster", None):
+        from tracklight.index.cluster.connection import Cluster, parse_cluster
+
+        cluster = Cluster(parse_cluster(flags.cluster, flags.cluster_shards))
     return Catalog(
         roots,
         include=flags.include,
         exclude=flags.exclude,
         cache=flags.cache_dir if flags.cache and flags.cache_dir else flags.cache,
-        cache_bytes=parse_bytes(flags.cache_size),
-        memory_bytes=parse_bytes(flags.memory),
+        cache_bytes=cache_bytes,
+        memory_bytes=memory_bytes,
+        cluster=cluster,
+        shared_cache=shared_cache,
     )
 
 

@@ -131,6 +131,13 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add("--alert-webhook", metavar="URL", help="send new alerts to this URL as JSON")
     add("--debugger-alerts", metavar="KINDS",
         help='debugger alerts to raise, as in "nan,dead_units"')  # fmt: skip
+    add = parser.add_argument_group("scale").add_argument
+    add("--cluster", metavar="WHERE",
+        help="index the log with Ray: local:N, auto or ray://HOST:PORT")  # fmt: skip
+    add("--cluster-shards", type=int, metavar="N",
+        help="number of shards on a cluster; default: one per node")  # fmt: skip
+    add("--shared-cache", metavar="URL",
+        help="URL or directory of a cache that several servers share")  # fmt: skip
     add = parser.add_argument_group("What-If").add_argument
     add("--data-dir", action="append", default=[], type=Path, metavar="DIR",
         help="directory with data files to open in What-If; can be repeated")  # fmt: skip

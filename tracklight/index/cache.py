@@ -32,7 +32,7 @@ from tracklight.util.memory import trim_memory
 
 DEFAULT_CACHE_BYTES = 8 << 30
 
-_VERSION = "v1"
+CACHE_VERSION = "v1"
 _SUFFIX = ".pack"
 
 #: If there are more packs smaller than this, they are merged into one.
@@ -77,7 +77,7 @@ class PackCache:
         self._remove_leftovers()
         for path in self._list_packs():
             for segment in self._load_pack(path):
-                _add_to_chain(chains, segment)
+                add_to_chain(chains, segment)
         return chains
 
     def store(self, segments: Iterable[Segment], size_bytes: int) -> list[Segment]:
@@ -93,9 +93,7 @@ class PackCache:
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._free_space(size_bytes)
-        path = self._make_path()
-        write_pack(path, segments)
-        stored = Pack(path).list_segments()
+        stored = Pack(self._write(self._make_path(), segments)).list_segments()
         self._merge_small_packs()
         return stored
 
@@ -122,6 +120,15 @@ class PackCache:
     def _make_path(self) -> Path:
         name = f"{time.time_ns():020d}-{os.getpid()}-{next(_counter)}{_SUFFIX}"
         return self.folder / name
+
+    def _write(self, path: Path, segments: Iterable[Segment]) -> Path:
+        """Write a pack and return its path."""
+        write_pack(path, segments)
+        return path
+
+    def _delete(self, path: Path) -> None:
+        """Delete a pack whose segments are in another one."""
+        _unlink(path)
 
     def _load_pack(self, path: Path) -> list[Segment]:
         try:
@@ -158,12 +165,12 @@ class PackCache:
         # Named after the newest of them, so that it sorts before packs written later.
         merged = small[-1].with_name(small[-1].stem + "j" + _SUFFIX)
         try:
-            write_pack(merged, (join_segments(chain) for chain in chains.values()))
+            self._write(merged, (join_segments(chain) for chain in chains.values()))
         except CorruptPackError as error:
             self.discard(error.path)
             return
         for path in small:
-            _unlink(path)
+            self._delete(path)
 
 
 class TemporaryPackCache(PackCache):
@@ -173,7 +180,7 @@ class TemporaryPackCache(PackCache):
         self._temporary = tempfile.TemporaryDirectory(
             prefix="tracklight-", ignore_cleanup_errors=True
         )
-        super().__init__(Path(self._temporary.name) / _VERSION, sys.maxsize)
+        super().__init__(Path(self._temporary.name) / CACHE_VERSION, sys.maxsize)
 
     def close(self) -> None:
         self._temporary.cleanup()
@@ -262,25 +269,22 @@ class SegmentStore:
         trim_memory()
 
 
-def find_cache_folder(
-    roots: Iterable[str], base: Path | None = None, shard: int = 0
-) -> Path | None:
+def find_cache_folder(roots: Iterable[str], base: Path | None = None) -> Path | None:
     """Return the cache folder of some log directories.
 
     Args:
         roots: The log directories.
         base: The folder for the caches of all logs, if not the one of the user.
-        shard: The number of the shard.
 
     Returns:
         A folder outside the log directories, or None if there is none.
     """
     sorted_roots = sorted(roots)
-    name = hash_key(*sorted_roots, str(shard))
+    name = hash_key(*sorted_roots, "0")  # once the number of a shard
     defaults = (get_user_cache_folder(), Path(tempfile.gettempdir()) / _make_temporary_name())
     for folder in [base] if base else defaults:
         if not any(_is_inside(folder, root) for root in sorted_roots):
-            return folder / _VERSION / name
+            return folder / CACHE_VERSION / name
     return None
 
 
@@ -296,7 +300,7 @@ def get_user_cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracklight"
 
 
-def _add_to_chain(chains: SegmentChains, segment: Segment) -> None:
+def add_to_chain(chains: SegmentChains, segment: Segment) -> None:
     """Add a segment that continues its chain; one from the start of its file replaces the chain."""
     chain = chains.setdefault(segment.origin.path, [])
     if segment.origin.begin == 0:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
-from tracklight.errors import Message
-from tracklight.index.cache import DEFAULT_CACHE_BYTES, PackCache, find_cache_folder
-from tracklight.index.series_query import SeriesQuery, View
-from tracklight.index.shard import SeriesKey, Shard
+import numpy as np
+
+from tracklight.errors import Message, RunNotFoundError, UnavailableError
+from tracklight.index.cache import DEFAULT_CACHE_BYTES, find_cache_folder
+from tracklight.index.cluster.actor import ActorState, ShardSettings
+from tracklight.index.cluster.assignment import assign_runs
+from tracklight.index.cluster.connection import Cluster
+from tracklight.index.cluster.remote_shard import RemoteShard
+from tracklight.index.cluster.shared_cache import create_cache
+from tracklight.index.series_query import SeriesQuery, View, apply
+from tracklight.index.shard import SeriesKey, Shard, ValueReader
 from tracklight.index.tags import merge_shared_tags
 from tracklight.logdir.access import escapes_roots, fetch_local_copy, open_filesystem
 from tracklight.logdir.discover import DiscoveredFile, Discovery, discover, iter_ancestors
@@ -40,6 +48,11 @@ from tracklight.types import (
 
 R = TypeVar("R")
 
+AnyShard = Shard | RemoteShard
+
+#: Threads that wait for shards, for each shard.
+_THREADS_PER_SHARD = 8
+
 DEFAULT_MEMORY_BYTES = 2 << 30
 
 #: Settings files are read up to this size.
@@ -58,8 +71,13 @@ class Catalog:
         exclude: Patterns of runs to exclude.
         cache: Whether to use the on-disk cache, or the folder of the cache.
         cache_bytes: Limit for the caches of all logs.
-        memory_bytes: Limit for the rows in memory.
-        shards: Number of shards.
+        memory_bytes: Limit for the rows in memory of this machine; on a cluster, of each shard.
+        shards: Number of shards in this process.
+        cluster: Start the shards there instead; closed with the catalog.
+        shared_cache: URL or folder of a cache that is shared with other servers.
+
+    If a shard of a cluster is unavailable, queries on many runs return what the others have, and
+    ``problems`` lists the missing runs. Queries on one run raise UnavailableError.
 
     Example:
         >>> catalog = Catalog(parse_roots("logs"))
@@ -79,19 +97,38 @@ class Catalog:
         cache_bytes: int = DEFAULT_CACHE_BYTES,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         shards: int = 1,
+        cluster: Cluster | None = None,
+        shared_cache: str | None = None,
     ) -> None:
         self.roots = tuple(roots)
         self.version = 0
         self._include, self._exclude = tuple(include), tuple(exclude)
         self._filesystems = {root: open_filesystem(root.path)[0] for root in roots}
-        self._shards = [
-            Shard(_make_cache(roots, cache, cache_bytes, number), memory_bytes // shards)
-            for number in range(shards)
-        ]
-        self._cache_folder = _find_cache_folder(roots, cache, 0)
+        self._version_lock = threading.Lock()
+        self._cluster = cluster
+        paths = tuple(root.path for root in roots)
+        self._shards: Sequence[AnyShard]
+        if cluster is None:
+            self._shards = [
+                Shard(create_cache(paths, cache, cache_bytes, shared_cache), memory_bytes // shards)
+                for _ in range(shards)
+            ]
+        else:
+            shard_bytes = memory_bytes // cluster.shards if cluster.is_local else memory_bytes
+            folder = cache if isinstance(cache, bool) else cache.absolute()
+            settings = ShardSettings(paths, folder, cache_bytes, shard_bytes, shared_cache)
+            self._shards = cluster.start_shards(settings, self._bump_version)
+        # Started on first use.
+        threads = _THREADS_PER_SHARD * len(self._shards)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-shards")
+        self._values = ValueReader()
+        base = None if isinstance(cache, bool) else cache
+        self._cache_folder = find_cache_folder(paths, base) if cache else None
         self._discoveries: dict[Root, Discovery] = {}
         self._runs: dict[str, list[DiscoveredFile]] = {}
         self._by_path: dict[str, list[DiscoveredFile]] = {}
+        self._shard_numbers: dict[str, int] = {}
+        self._is_closed = False
 
     # ---- refresh
 
@@ -141,6 +178,16 @@ class Catalog:
         return (*listing, *(problem for shard in self._shards for problem in shard.problems))
 
     @property
+    def missing_runs(self) -> tuple[str, ...]:
+        """The runs of shards that are restarting or too slow."""
+        return tuple(run for shard in self._shards for run in shard.missing_runs)
+
+    def describe_shards(self) -> dict[int, ActorState]:
+        """Return the processes of the shards of a cluster that are available, by number."""
+        states = (shard.state for shard in self._shards if isinstance(shard, RemoteShard))
+        return {number: state for number, state in enumerate(states) if state is not None}
+
+    @property
     def failed_roots(self) -> tuple[Message, ...]:
         """Messages about roots without any run because they could not be listed."""
         failed = (found for found in self._discoveries.values() if not found.runs)
@@ -148,15 +195,24 @@ class Catalog:
 
     def close(self) -> None:
         """Stop all threads and store what is not in the cache yet."""
-        for shard in self._shards:
-            shard.close()
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._cluster is not None:
+            self._cluster.stop_monitor()
+        self._map_shards(lambda shard: shard.close(), [(shard,) for shard in self._shards])
+        self._pool.shutdown()
+        if self._cluster is not None:
+            self._cluster.close()
 
     # ---- queries
 
     def runs(self) -> tuple[RunInfo, ...]:
         """Return all runs, in natural order."""
-        runs = (run for shard in self._shards for run in shard.runs())
-        return tuple(sorted(runs, key=lambda run: natural_key(run.name)))
+        parts = self._map_shards(lambda shard: shard.runs(), [(shard,) for shard in self._shards])
+        # While a run moves from one shard to another, both have it.
+        runs = {run.name: run for part in parts for run in part or ()}
+        return tuple(sorted(runs.values(), key=lambda run: natural_key(run.name)))
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
         """Return the tags of a run, in natural order; raises RunNotFoundError."""
@@ -166,9 +222,15 @@ class Catalog:
         """Return the tags of some runs together, each with the runs that have it in this order."""
         by_shard: dict[int, list[str]] = {}
         for run in runs:
-            by_shard.setdefault(self._get_shard_number(run), []).append(run)
-        parts = [self._shards[number].shared_tags(names) for number, names in by_shard.items()]
-        return merge_shared_tags((tag for part in parts for tag in part), runs)
+            if (number := self._shard_numbers.get(run)) is not None:
+                by_shard.setdefault(number, []).append(run)
+        parts = self._map_shards(
+            lambda shard, names: shard.shared_tags(names),
+            [(self._shards[number], names) for number, names in by_shard.items()],
+        )
+        if len(parts) == 1:
+            return parts[0] or ()
+        return merge_shared_tags((tag for part in parts for tag in part or ()), runs)
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
         """Return the event files of a run; raises RunNotFoundError."""
@@ -194,30 +256,37 @@ class Catalog:
         Returns:
             The results of the view, in the order of the keys.
         """
+        for run, _ in keys:
+            self._get_shard(run)  # raises RunNotFoundError
+        parts = self._split_by_shard(keys)
         results: dict[int, R] = {}
-        for shard, shard_keys, indexes in self._split_by_shard(keys):
-            results.update(zip(indexes, shard.query(shard_keys, query, view), strict=True))
+        for (_, shard_keys, indexes), part in zip(
+            parts,
+            self._map_shards(
+                lambda shard, shard_keys, _: shard.query(shard_keys, query, view), parts
+            ),
+            strict=True,
+        ):
+            if part is None:
+                part = [_apply_to_empty(key, query, view) for key in shard_keys]
+            results.update(zip(indexes, part, strict=True))
         return [results[index] for index in range(len(keys))]
 
     def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
         """Return count, last point and extremes of several series; None for missing ones."""
-        summaries: list[SeriesSummary | None] = [None] * len(keys)
-        for shard, shard_keys, indexes in self._split_by_shard(keys):
-            for index, summary in zip(indexes, shard.summaries(shard_keys), strict=True):
-                summaries[index] = summary
-        return summaries
+        return self._collect(keys, lambda shard, shard_keys: shard.summaries(shard_keys))
 
     def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
         """Return the last written point of several series; None for missing and empty ones."""
-        points: list[Point | None] = [None] * len(keys)
-        for shard, shard_keys, indexes in self._split_by_shard(keys):
-            for index, point in zip(indexes, shard.last_points(shard_keys), strict=True):
-                points[index] = point
-        return points
+        return self._collect(keys, lambda shard, shard_keys: shard.last_points(shard_keys))
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         """Return the plugin data in the metadata of a tag, by run."""
-        return {run: data for shard in self._shards for run, data in shard.plugin_data(tag).items()}
+        parts = self._map_shards(
+            lambda shard: shard.plugin_data(tag), [(shard,) for shard in self._shards]
+        )
+        found = {run: data for part in parts for run, data in (part or {}).items()}
+        return {run: found[run] for run in self._runs if run in found}
 
     def locate(self, run: str, tag: str) -> ValueLocations:
         """Return steps, wall times and file positions of the non-scalar values of a tag."""
@@ -229,11 +298,11 @@ class Catalog:
         Raises:
             CorruptRecordError: The record fails its checksum, or the file has been replaced.
         """
-        return self._get_shard(locations.run).read(locations, index)
+        return self._values.read(locations, index)
 
     def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
         """Read several of these values, which is much faster than one after the other."""
-        return self._get_shard(locations.run).read_many(locations, indexes)
+        return self._values.read_many(locations, indexes)
 
     # ---- files other than event files
 
@@ -308,23 +377,56 @@ class Catalog:
         if escapes_roots(path, (root.path for root in self.roots)):
             raise PermissionError(f'"{path}" is outside the log directory')
 
-    def _get_shard_number(self, run: str) -> int:
-        return zlib.crc32(run.encode("utf-8", "surrogateescape")) % len(self._shards)
+    def _bump_version(self) -> None:
+        """Make clients and caches ask again, because a shard was lost or is back."""
+        with self._version_lock:
+            self.version += 1
 
-    def _get_shard(self, run: str) -> Shard:
-        return self._shards[self._get_shard_number(run)]
+    def _get_shard(self, run: str) -> AnyShard:
+        number = self._shard_numbers.get(run)
+        if number is None:
+            raise RunNotFoundError(run, self._runs)
+        return self._shards[number]
 
     def _split_by_shard(
         self, keys: Sequence[SeriesKey]
-    ) -> list[tuple[Shard, list[SeriesKey], list[int]]]:
-        """Return each shard with its keys and their indexes in ``keys``."""
+    ) -> list[tuple[AnyShard, list[SeriesKey], list[int]]]:
+        """Return each shard with its keys and their indexes in ``keys``; skip unknown runs."""
         by_shard: dict[int, list[int]] = {}
         for index, (run, _) in enumerate(keys):
-            by_shard.setdefault(self._get_shard_number(run), []).append(index)
+            if (number := self._shard_numbers.get(run)) is not None:
+                by_shard.setdefault(number, []).append(index)
         return [
             (self._shards[number], [keys[index] for index in indexes], indexes)
             for number, indexes in by_shard.items()
         ]
+
+    def _collect(
+        self,
+        keys: Sequence[SeriesKey],
+        ask: Callable[[AnyShard, list[SeriesKey]], Sequence[R | None]],
+    ) -> list[R | None]:
+        """Ask the shards of some series; None for those that are missing or unavailable."""
+        results: list[R | None] = [None] * len(keys)
+        parts = self._split_by_shard(keys)
+        answers = self._map_shards(lambda shard, shard_keys, _: ask(shard, shard_keys), parts)
+        for (_, _, indexes), answer in zip(parts, answers, strict=True):
+            for index, result in zip(indexes, answer or (), strict=answer is not None):
+                results[index] = result
+        return results
+
+    def _map_shards(
+        self, function: Callable[..., R], calls: Sequence[tuple[object, ...]]
+    ) -> list[R | None]:
+        """Call several shards at the same time; None for those that are unavailable."""
+
+        def call(arguments: tuple[object, ...]) -> R | None:
+            try:
+                return function(*arguments)
+            except UnavailableError:
+                return None
+
+        return list(map(call, calls) if len(calls) < 2 else self._pool.map(call, calls))
 
     def _iter_settings(self) -> Iterator[DiscoveredFile]:
         return (file for found in self._discoveries.values() for file in found.settings)
@@ -376,15 +478,31 @@ class Catalog:
         changed |= self._runs.keys() & folders
         # A log with such files only has no runs that could change.
         studies = old_studies.symmetric_difference(self._iter_studies())
-        self.version += bool(tensors or evaluations or studies)
-        for number, shard in enumerate(self._shards):
-            shard_runs = {
-                run: files
-                for run, files in self._runs.items()
-                if self._get_shard_number(run) == number
-            }
-            changed |= shard.refresh(shard_runs)
-        return changed
+        if tensors or evaluations or studies:
+            self._bump_version()
+        return changed | self._refresh_shards()
+
+    def _refresh_shards(self) -> set[str]:
+        """Assign all runs to shards and read what is new; return the names of changed runs."""
+        sizes = {run: sum(file.stat.size for file in found) for run, found in self._runs.items()}
+        old = self._shard_numbers
+        new = assign_runs(sizes, old, len(self._shards))
+        moved = {run: old[run] for run in new if old.get(run, new[run]) != new[run]}
+        # A run that moves is read by its new shard before the old one gives it up.
+        self._shard_numbers = {**new, **moved}
+        changed = self._send_runs(new, moved)
+        self._shard_numbers = new
+        return changed | self._send_runs(new, {}) if moved else changed
+
+    def _send_runs(self, numbers: Mapping[str, int], others: Mapping[str, int]) -> set[str]:
+        runs: list[dict[str, list[DiscoveredFile]]] = [{} for _ in self._shards]
+        for run, files in self._runs.items():
+            runs[numbers[run]][run] = files
+            if run in others:
+                runs[others[run]][run] = files
+        calls = list(zip(self._shards, runs, strict=True))
+        results = self._map_shards(lambda shard, shard_runs: shard.refresh(shard_runs), calls)
+        return {run for part in results for run in part or ()}
 
     def _discover(self, root: Root, fs: FileSystem) -> Discovery:
         """List a root; directories that cannot be listed now keep the files they had before."""
@@ -421,17 +539,18 @@ class Catalog:
             if stat is None:
                 continue
             for file in self._by_path.get(path, ()):
-                number = self._get_shard_number(file.run)
+                number = self._shard_numbers[file.run]
                 by_shard.setdefault(number, []).append(file._replace(stat=stat))
-        changed: set[str] = set()
-        for number, files in by_shard.items():
-            changed |= self._shards[number].read_new(files)
-        return changed
+        results = self._map_shards(
+            lambda shard, files: shard.read_new(files),
+            [(self._shards[number], files) for number, files in by_shard.items()],
+        )
+        return {run for part in results for run in part or ()}
 
     def _make_delta(self, old_runs: Mapping[str, object], changed: set[str]) -> Delta:
         added, removed = self._runs.keys() - old_runs.keys(), old_runs.keys() - self._runs.keys()
         if added or removed or changed:
-            self.version += 1
+            self._bump_version()
         return Delta(self.version, *map(_sort_naturally, (added, removed, changed - added)))
 
 
@@ -448,14 +567,8 @@ def _sort_naturally(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=natural_key))
 
 
-def _make_cache(
-    roots: Sequence[Root], cache: bool | Path, limit_bytes: int, shard: int
-) -> PackCache | None:
-    """Return the cache of a shard; each has its own folder, because it only caches its runs."""
-    folder = _find_cache_folder(roots, cache, shard)
-    return PackCache(folder, limit_bytes) if folder else None
-
-
-def _find_cache_folder(roots: Sequence[Root], cache: bool | Path, shard: int) -> Path | None:
-    base = None if isinstance(cache, bool) else cache
-    return find_cache_folder([root.path for root in roots], base, shard) if cache else None
+def _apply_to_empty(key: SeriesKey, query: SeriesQuery, view: View[R]) -> R:
+    """Return the result of a view for a series without points."""
+    numbers = np.empty(0, np.float64)
+    series = Series(*key, np.empty(0, np.int64), numbers, numbers, np.empty(0, np.bool_))
+    return apply(series, query, view, None if query.metric is None else series)

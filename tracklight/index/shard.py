@@ -74,7 +74,7 @@ class Shard:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-read")
         self._workers = WorkerPool(threads)
         self._store = SegmentStore(cache, memory_bytes, threads, self._lock)
-        self._filesystems: dict[str, FileSystem] = {}
+        self._filesystems = FileSystems()
         self._problems: dict[str, Message] = {}
         self._progress = Progress(0, 0, 0, 0)
 
@@ -110,6 +110,11 @@ class Shard:
     def problems(self) -> tuple[Message, ...]:
         """Messages about files that could not be read."""
         return tuple(self._problems.values())
+
+    @property
+    def missing_runs(self) -> tuple[str, ...]:
+        """The runs that cannot be queried now: none, unlike those of a shard of a cluster."""
+        return ()
 
     def close(self) -> None:
         """Stop the threads and store the rows that are not in the cache yet."""
@@ -169,23 +174,6 @@ class Shard:
     def locate(self, run: str, tag: str) -> ValueLocations:
         return self._retry_if_corrupt(lambda: self._get_run(run).locate(tag))
 
-    def read(self, locations: ValueLocations, index: int) -> bytes:
-        path = locations.paths[locations.file[index]]
-        return read_value(self._get_filesystem(path), path, _make_record_slice(locations, index))
-
-    def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
-        """Read several values; each file is opened once."""
-        by_file: dict[int, list[int]] = {}
-        for index in indexes:
-            by_file.setdefault(int(locations.file[index]), []).append(index)
-        values: dict[int, bytes] = {}
-        for file, file_indexes in by_file.items():
-            path = locations.paths[file]
-            slices = [_make_record_slice(locations, index) for index in file_indexes]
-            file_values = read_values(self._get_filesystem(path), path, slices)
-            values.update(zip(file_indexes, file_values, strict=True))
-        return [values[index] for index in indexes]
-
     # ---- internals
 
     def _retry_if_corrupt(self, query: Callable[[], R]) -> R:
@@ -224,12 +212,6 @@ class Shard:
 
     def _list_files(self) -> list[EventFile]:
         return [file for run in self._runs.values() for file in run.files]
-
-    def _get_filesystem(self, path: str) -> FileSystem:
-        store = "/".join(path.split("/", 3)[:3]) if "://" in path else ""
-        if store not in self._filesystems:
-            self._filesystems[store] = open_filesystem(path)[0]
-        return self._filesystems[store]
 
     def _update_runs(self, runs: Mapping[str, Sequence[DiscoveredFile]]) -> set[str]:
         """Replace the runs and their files; return the names of runs with other files."""
@@ -283,7 +265,7 @@ class Shard:
     def _read(self, file: EventFile, found: DiscoveredFile) -> bool:
         """Read what is new in one file; return whether anything changed."""
         try:
-            fs = self._get_filesystem(file.path)
+            fs = self._filesystems.get(file.path)
             origin = self._find_origin(file)
             is_replaced = False
             if origin is not None and origin.fingerprint is not None:
@@ -340,7 +322,44 @@ class Shard:
             for file in [file for file in run.files if file.uses_pack(error.path)]:
                 stat = file.origin.stat
                 new = self._replace(file, run.name)
-                self._reader.read(self._get_filesystem(new.path), new, stat, lambda _: None)
+                self._reader.read(self._filesystems.get(new.path), new, stat, lambda _: None)
+
+
+class FileSystems:
+    """Open file systems, one for each store."""
+
+    def __init__(self) -> None:
+        self._by_store: dict[str, FileSystem] = {}
+
+    def get(self, path: str) -> FileSystem:
+        store = "/".join(path.split("/", 3)[:3]) if "://" in path else ""
+        if store not in self._by_store:
+            self._by_store[store] = open_filesystem(path)[0]
+        return self._by_store[store]
+
+
+class ValueReader:
+    """Read values other than scalars from their event files, at locations that a shard returned."""
+
+    def __init__(self) -> None:
+        self._filesystems = FileSystems()
+
+    def read(self, locations: ValueLocations, index: int) -> bytes:
+        path = locations.paths[locations.file[index]]
+        return read_value(self._filesystems.get(path), path, _make_record_slice(locations, index))
+
+    def read_many(self, locations: ValueLocations, indexes: Sequence[int]) -> list[bytes]:
+        """Read several values; each file is opened once."""
+        by_file: dict[int, list[int]] = {}
+        for index in indexes:
+            by_file.setdefault(int(locations.file[index]), []).append(index)
+        values: dict[int, bytes] = {}
+        for file, file_indexes in by_file.items():
+            path = locations.paths[file]
+            slices = [_make_record_slice(locations, index) for index in file_indexes]
+            file_values = read_values(self._filesystems.get(path), path, slices)
+            values.update(zip(file_indexes, file_values, strict=True))
+        return [values[index] for index in indexes]
 
 
 class WorkerPool:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,6 +22,7 @@ from tracklight.formats.batch import META_GRAPH_TAG, Points, ScalarType
 from tracklight.index.blocks import Block, BlockHeader
 from tracklight.index.event_file import EventFile
 from tracklight.index.run import RunIndex, TagSource, decode_tag, get_kind, is_known_plugin
+from tracklight.logdir.names import natural_key
 from tracklight.types import (
     Bool,
     Float64,
@@ -198,32 +200,48 @@ def make_shared_tag(run: str, info: TagInfo) -> SharedTag:
 
 
 def merge_shared_tags(tags: Iterable[SharedTag], runs: Sequence[str]) -> tuple[SharedTag, ...]:
-    """Merge tags with the same name and kind; their runs are in the order of ``runs``."""
+    """Merge tags with the same name and kind; their runs are in the order of ``runs``.
+
+    The result is the same in whatever order and groups tags are merged, so that it does not depend
+    on the shards. Tags are in natural order. Of several plugins, display names or descriptions, the
+    first one in alphabetical order is used.
+    """
     position = {run: index for index, run in enumerate(runs)}
     groups: dict[tuple[str, Kind], list[SharedTag]] = {}
     for tag in tags:
         groups.setdefault((tag.tag, tag.kind), []).append(tag)
-    return tuple(_merge(group, position) if group[1:] else group[0] for group in groups.values())
+    ordered = sorted(groups, key=lambda key: (natural_key(key[0]), key[1].value))
+    return tuple(
+        _merge(group, position) if len(group := groups[key]) > 1 else group[0] for key in ordered
+    )
 
 
 def _merge(group: list[SharedTag], position: dict[str, int]) -> SharedTag:
     runs = (run for tag in group for run in tag.runs)
     return SharedTag(
         tag=group[0].tag,
-        plugin=next((tag.plugin for tag in group if tag.plugin), ""),
+        plugin=_get_first_name(tag.plugin for tag in group),
         kind=group[0].kind,
         runs=tuple(sorted(runs, key=position.__getitem__)),
         count=sum(tag.count for tag in group),
         overwritten=sum(tag.overwritten for tag in group),
-        first=min(
-            (tag.first for tag in group if tag.first), key=lambda stamp: stamp.step, default=None
-        ),
-        last=max(
-            (tag.last for tag in group if tag.last), key=lambda stamp: stamp.step, default=None
-        ),
-        display_name=next((tag.display_name for tag in group if tag.display_name), ""),
-        description=next((tag.description for tag in group if tag.description), ""),
+        first=min((tag.first for tag in group if tag.first), key=_order_first, default=None),
+        last=max((tag.last for tag in group if tag.last), key=_order_last, default=None),
+        display_name=_get_first_name(tag.display_name for tag in group),
+        description=_get_first_name(tag.description for tag in group),
     )
+
+
+def _get_first_name(names: Iterable[str]) -> str:
+    return min(filter(None, names), default="")
+
+
+def _order_first(stamp: Stamp) -> tuple[int, float]:
+    return stamp.step, math.inf if math.isnan(stamp.wall_time) else stamp.wall_time
+
+
+def _order_last(stamp: Stamp) -> tuple[int, float]:
+    return stamp.step, -math.inf if math.isnan(stamp.wall_time) else stamp.wall_time
 
 
 def _add_to_group(run: RunIndex, groups: dict[_TagGroupKey, _TagGroup]) -> bool:
@@ -272,9 +290,9 @@ class _TagGroup:
         self._runs: list[str] = []
         self._count = np.zeros(size, np.int64)
         self._first_step = np.full(size, np.iinfo(np.int64).max)
-        self._first_wall = np.zeros(size)
+        self._first_wall = np.full(size, np.nan)
         self._last_step = np.full(size, np.iinfo(np.int64).min)
-        self._last_wall = np.zeros(size)
+        self._last_wall = np.full(size, np.nan)
 
     def add(self, run: str, headers: Iterable[BlockHeader]) -> bool:
         """Add a run; return False if the kind of a tag depends on the values of the run."""
@@ -288,11 +306,19 @@ class _TagGroup:
     def _add_header(self, header: BlockHeader) -> None:
         series = header.series
         self._count[series] += np.diff(header.starts)
-        is_earlier = header.first_step < self._first_step[series]
+        step, wall = self._first_step[series], self._first_wall[series]
+        is_tie = header.first_step == step
+        # NaN is replaced by any time, and never replaces one.
+        is_sooner = (header.first_wall < wall) | np.isnan(wall)
+        is_earlier = (header.first_step < step) | (is_tie & is_sooner)
         if is_earlier.any():
             self._first_step[series[is_earlier]] = header.first_step[is_earlier]
             self._first_wall[series[is_earlier]] = header.first_wall[is_earlier]
-        is_later = header.last_step > self._last_step[series]
+        step, wall = self._last_step[series], self._last_wall[series]
+        is_tie = header.last_step == step
+        is_later = (header.last_step > step) | (
+            is_tie & ((header.last_wall > wall) | np.isnan(wall))
+        )
         if is_later.any():
             self._last_step[series[is_later]] = header.last_step[is_later]
             self._last_wall[series[is_later]] = header.last_wall[is_later]

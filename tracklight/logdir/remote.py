@@ -23,7 +23,8 @@ from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listi
 
 T = TypeVar("T")
 
-_EXTRAS = {
+#: The extra that installs the library for a kind of URL.
+EXTRAS = {
     "s3": "s3",
     "s3a": "s3",
     "gs": "gcs",
@@ -195,7 +196,7 @@ def _check_scheme(url: str) -> None:
     try:
         importlib.import_module("fsspec.registry").get_filesystem_class(scheme)
     except ImportError:
-        extra = _EXTRAS.get(scheme, "remote")
+        extra = EXTRAS.get(scheme, "remote")
         raise MissingDependencyError(f"a remote log ({scheme}://…)", extra) from None
     except ValueError as error:
         raise UsageError(

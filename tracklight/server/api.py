@@ -21,7 +21,7 @@ import numpy as np
 
 import tracklight
 from tracklight.analysis.source import Blob, Empty, Source
-from tracklight.errors import LogError, RunNotFoundError
+from tracklight.errors import LogError, RunNotFoundError, UnavailableError
 from tracklight.formats.batch import Content
 from tracklight.formats.media import TEXT_MEDIA_TYPE, UNKNOWN_MEDIA_TYPE, sniff_media_type
 from tracklight.index.event_file import compute_value_key
@@ -237,7 +237,7 @@ class LogApi:
         for name in runs:
             try:
                 files = self.source.files(name)
-            except RunNotFoundError:  # removed meanwhile
+            except (RunNotFoundError, UnavailableError):  # removed meanwhile, or restarting
                 continue
             yield from (make_file_row(name, info) for info in files)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tracklight.errors import RunNotFoundError
+from tracklight.errors import RunNotFoundError, UnavailableError
 from tracklight.server.source import LogOverview, LogSource, RunRow
 from tracklight.types import Delta, Kind, TagInfo
 from tracklight.util.json_number import JsonNumber, to_json_number
@@ -265,8 +265,8 @@ class TagTracker:
                 continue
             try:
                 infos = self._source.tags(name)
-            except RunNotFoundError:  # removed meanwhile; the next change reports it
-                continue
+            except (RunNotFoundError, UnavailableError):
+                continue  # removed meanwhile, or restarting; the next change reports it
             if len(infos) > MAX_POINTS:
                 self._large_runs.add(name)
                 continue

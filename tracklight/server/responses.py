@@ -295,6 +295,7 @@ _STATUS_BY_ERROR: dict[type[Exception], tuple[int, Message]] = {
         422,
         Message("hints.corrupt_record", "The file is damaged there; the rest of it is readable."),
     ),
+    errors.UnavailableError: (503, _TRY_LATER_HINT),
     errors.LogError: (404, _CHECK_LOG_HINT),
     # Files of a log may be removed or become unreadable at any moment.
     FileNotFoundError: (404, _CHECK_LOG_HINT),

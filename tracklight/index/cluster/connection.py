@@ -1,0 +1,217 @@
+"""Connect to Ray and start shards there: ``--cluster local:4``, ``auto`` or ``ray://host:10001``."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tracklight import __version__
+from tracklight.errors import UsageError, import_optional
+from tracklight.index.cluster.actor import CONCURRENCY_GROUPS, ShardActor, ShardSettings
+from tracklight.index.cluster.remote_shard import (
+    DEFAULT_QUERY_TIMEOUT_S,
+    RemoteShard,
+    ShardMonitor,
+)
+
+MAX_SHARDS = 1024
+
+#: How long to wait for actors to start; a node of an autoscaling cluster takes minutes.
+_START_TIMEOUT_S = 120.0
+_CLUSTER_START_TIMEOUT_S = 600.0
+
+#: Memory for results on their way from local shards. Those up to 100 kB do not need it.
+_LOCAL_OBJECT_STORE_BYTES = 256 << 20
+
+#: On a busy machine, Ray may not start within the 30 s that it gives itself.
+_LOCAL_ATTEMPTS = 3
+
+_LOCAL = re.compile(r"local:(\d{1,4})")
+_REMOTE = re.compile(r"ray://[^\s/:]+:\d{1,5}")
+
+
+@dataclass(frozen=True)
+class ClusterAddress:
+    """A parsed ``--cluster``."""
+
+    text: str
+    is_local: bool
+    """Whether to start Ray on this machine."""
+    shards: int | None
+    """The number of shards; None for one per node."""
+
+
+def parse_cluster(text: str, shards: int | None = None) -> ClusterAddress:
+    """Parse ``local:N``, ``auto`` or ``ray://host:port``.
+
+    Args:
+        text: Where Ray runs, or how many shards to start on this machine.
+        shards: The number of shards of a cluster that is running; None for one per node.
+
+    Raises:
+        UsageError: The text or the number is invalid.
+    """
+    local = _LOCAL.fullmatch(text)
+    if not local and text != "auto" and not _REMOTE.fullmatch(text):
+        raise UsageError(
+            f'--cluster "{text}" is not a cluster; use local:N, auto or ray://HOST:PORT'
+        )
+    shards = int(local[1]) if local else shards
+    if shards is not None and not 1 <= shards <= MAX_SHARDS:
+        raise UsageError(f"--cluster needs 1 to {MAX_SHARDS} shards, not {shards}")
+    return ClusterAddress(text, local is not None, shards)
+
+
+class Cluster:
+    """A connection to Ray, on which the shards of one log are started.
+
+    Args:
+        address: Where Ray runs.
+        query_timeout_s: How long a query may take before a shard counts as unavailable.
+
+    Raises:
+        MissingDependencyError: Ray is not installed.
+        UsageError: There is no such cluster, or it runs another version of Ray or Python.
+
+    Example:
+        >>> cluster = Cluster(parse_cluster("local:4"))
+        >>> catalog = Catalog(parse_roots("logs"), cluster=cluster)
+    """
+
+    def __init__(
+        self,
+        address: ClusterAddress,
+        query_timeout_s: float = DEFAULT_QUERY_TIMEOUT_S,
+    ) -> None:
+        self.address = address
+        self.query_timeout_s = query_timeout_s
+        self._ray: Any = import_optional("ray", "--cluster", "ray")
+        self._is_owner = not self._ray.is_initialized()
+        if self._is_owner:
+            _connect(self._ray, address)
+        self.shards = address.shards or max(1, self._count_nodes())
+        self._monitor: ShardMonitor | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether all shards are on this machine."""
+        return self.address.is_local
+
+    def start_shards(
+        self, settings: ShardSettings, on_change: Callable[[], None]
+    ) -> list[RemoteShard]:
+        """Start the actors and wait until they run.
+
+        Args:
+            settings: What each shard is created with.
+            on_change: Called when a shard becomes unavailable or available again.
+
+        Raises:
+            UsageError: They cannot be started, or run another version of tracklight.
+        """
+        shards = [
+            RemoteShard(
+                self._ray, lambda: self._create_actor(settings), self.query_timeout_s, on_change
+            )
+            for _ in range(self.shards)
+        ]
+        timeout_s = _START_TIMEOUT_S if self.is_local else _CLUSTER_START_TIMEOUT_S
+        try:
+            versions = {shard.start(timeout_s).version for shard in shards}
+        except self._ray.exceptions.RayError as error:
+            self._shut_down()
+            raise UsageError(_explain_start(error, self._ray, self.address)) from error
+        if versions != {__version__}:
+            self._shut_down()
+            raise UsageError(
+                f"--cluster {self.address.text} has tracklight {', '.join(sorted(versions))}, "
+                f"this server has {__version__}; install the same version on all nodes"
+            )
+        self._monitor = ShardMonitor(shards)
+        return shards
+
+    def close(self) -> None:
+        """Disconnect, after the shards were closed."""
+        self._shut_down()
+
+    def stop_monitor(self) -> None:
+        """Stop replacing actors, before the shards are closed."""
+        if self._monitor is not None:
+            self._monitor.close()
+            self._monitor = None
+
+    def _create_actor(self, settings: ShardSettings) -> Any:
+        remote = self._ray.remote(concurrency_groups=CONCURRENCY_GROUPS)(ShardActor)
+        return remote.options(
+            # On a cluster, Ray's scheduler and autoscaler have to know what a shard needs.
+            num_cpus=0 if self.is_local else 1,
+            memory=None if self.is_local else settings.memory_bytes,
+            scheduling_strategy="SPREAD",
+            max_restarts=-1,
+            max_task_retries=0,
+        ).remote(settings)
+
+    def _count_nodes(self) -> int:
+        """Count the nodes that have a CPU for a shard; the head often offers none."""
+        nodes = self._ray.nodes()
+        return sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in nodes)
+
+    def _shut_down(self) -> None:
+        if self._is_owner:
+            self._ray.shutdown()
+
+
+def _connect(ray: Any, address: ClusterAddress) -> None:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address.is_local:
+        options |= {
+            "address": "local",
+            "num_cpus": address.shards,
+            "include_dashboard": False,
+            "object_store_memory": _LOCAL_OBJECT_STORE_BYTES,
+        }
+    else:
+        options |= {"address": address.text, "namespace": "tracklight"}
+    attempts = _LOCAL_ATTEMPTS if address.is_local else 1
+    for attempt in range(1, attempts + 1):
+        try:
+            ray.init(**options)
+            return
+        except Exception as error:  # of many kinds: ConnectionError, RuntimeError, RpcError …
+            if attempt == attempts:
+                raise UsageError(_explain_connection(error, ray, address)) from error
+            ray.shutdown()
+
+
+def _explain_connection(error: Exception, ray: Any, address: ClusterAddress) -> str:
+    text = str(error)
+    if "version" in text.lower() and ("mismatch" in text.lower() or "differ" in text.lower()):
+        return (
+            f"--cluster {address.text} runs another version of Ray or Python than this server "
+            f"(Ray {ray.__version__}); install the same versions"
+        )
+    if address.text == "auto":
+        return "--cluster auto: no Ray cluster runs on this machine; start one with `ray start`"
+    if address.is_local:
+        return f"--cluster {address.text}: Ray could not be started: {_get_first_line(text)}"
+    return f"--cluster {address.text}: there is no Ray cluster at this address"
+
+
+def _explain_start(error: Exception, ray: Any, address: ClusterAddress) -> str:
+    if isinstance(error, ray.exceptions.GetTimeoutError):
+        return (
+            f"--cluster {address.text}: the shards did not start; is there a node with a free CPU "
+            "and as much memory as --memory?"
+        )
+    if "No module named" in str(error):
+        return f"--cluster {address.text}: install tracklight {__version__} on all nodes"
+    return f"--cluster {address.text}: a shard could not be started: {_get_first_line(str(error))}"
+
+
+def _get_first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]

@@ -1,0 +1,347 @@
+"""The server's side of a shard that is a Ray actor.
+
+Ray restarts an actor whose process or node has died, but the new process has no runs. Every
+process therefore has an identifier, its instance, which callers pass. After a failure, a timeout or
+a call that reaches another instance, the shard is unavailable and its methods raise
+`UnavailableError` at once. `ShardMonitor` waits until the actor answers again, and has a new
+instance read all runs of the shard before it becomes available.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from tracklight.errors import Message, UnavailableError
+from tracklight.index.cluster.actor import (
+    METHOD_GROUPS,
+    ActorState,
+    Outcome,
+    RefreshResult,
+    StaleInstanceError,
+)
+from tracklight.index.series_query import SeriesQuery, View
+from tracklight.index.shard import SeriesKey
+from tracklight.logdir.discover import DiscoveredFile
+from tracklight.types import (
+    FileInfo,
+    Point,
+    Progress,
+    RunInfo,
+    Series,
+    SeriesSummary,
+    SharedTag,
+    TagInfo,
+    ValueLocations,
+)
+
+R = TypeVar("R")
+
+DEFAULT_QUERY_TIMEOUT_S = 30.0
+
+#: How often actors are checked, and how often those that are unavailable.
+_CHECK_INTERVAL_S = 2.0
+_RETRY_INTERVAL_S = 0.2
+_CLOSE_TIMEOUT_S = 10.0
+_PROGRESS_INTERVAL_S = 0.25
+
+#: Names of missing runs in a message.
+_MAX_LISTED_RUNS = 10
+
+_log = logging.getLogger(__name__)
+
+
+class RemoteShard:
+    """Some runs of a log in another process; has the methods of `Shard`.
+
+    Args:
+        ray: The module.
+        create_actor: Starts the actor and returns its handle.
+        query_timeout_s: How long a query may take before the shard counts as unavailable.
+        on_change: Called when the shard becomes unavailable or available again.
+    """
+
+    def __init__(
+        self,
+        ray: Any,
+        create_actor: Callable[[], Any],
+        query_timeout_s: float,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._ray = ray
+        self._create_actor = create_actor
+        self._query_timeout_s = query_timeout_s
+        self._on_change = on_change
+        self._actor = create_actor()
+        self._lock = threading.Lock()
+        self._refresh_lock = threading.RLock()
+        self._state: ActorState | None = None
+        self._is_available = False
+        self._failed = threading.Event()
+        self._assigned: dict[str, Sequence[DiscoveredFile]] = {}
+        self._run_infos: dict[str, RunInfo] = {}
+        self._read_again: set[str] = set()
+        self._problems: tuple[Message, ...] = ()
+        self._progress = Progress(0, 0, 0, 0)
+
+    # ---- life cycle
+
+    def start(self, timeout_s: float) -> ActorState:
+        """Wait until the actor runs; raises what Ray raises if it cannot."""
+        state: ActorState = self._ray.get(self._start("describe"), timeout=timeout_s)
+        self._state, self._is_available = state, True
+        return state
+
+    @property
+    def state(self) -> ActorState | None:
+        """The process of the shard; None while it is unavailable."""
+        return self._state if self._is_available else None
+
+    def wait_for_failure(self, timeout_s: float) -> bool:
+        """Block until the shard becomes unavailable or `wake` is called; return whether it did."""
+        return self._failed.wait(timeout_s)
+
+    def wake(self) -> None:
+        """Let `wait_for_failure` return."""
+        self._failed.set()
+
+    def check(self) -> None:
+        """Ask the actor for a sign of life; if it is a new one, let it read all runs."""
+        try:
+            state: ActorState = self._ray.get(
+                self._start("describe"), timeout=self._query_timeout_s
+            )
+        except self._ray.exceptions.ActorUnavailableError:  # Ray is restarting it
+            self._lose("it is restarting")
+        except self._ray.exceptions.RayActorError as error:
+            self._lose(error)
+            self._replace_actor()
+        except self._ray.exceptions.RayError as error:
+            self._lose(error)
+        else:
+            if self._state is None or state.instance != self._state.instance:
+                self._lose("it was restarted")
+                self._read_all(state)
+            elif not self._is_available:
+                self._set_available()
+
+    def close(self) -> None:
+        try:
+            self._ray.get(self._start("close"), timeout=_CLOSE_TIMEOUT_S)
+        except self._ray.exceptions.RayError as error:
+            _log.warning("a shard could not store its cache: %s", error)
+        self._ray.kill(self._actor)
+
+    @property
+    def missing_runs(self) -> tuple[str, ...]:
+        """The runs that cannot be queried now."""
+        return () if self._is_available else tuple(self._assigned)
+
+    # ---- refresh
+
+    def refresh(self, runs: Mapping[str, Sequence[DiscoveredFile]]) -> set[str]:
+        """Replace the runs of the shard and read what is new; only differences are sent.
+
+        Returns:
+            The names of the runs that changed, including those that a new actor read again. If the
+            shard is unavailable, the runs are read once it is available.
+        """
+        with self._refresh_lock:
+            old, self._assigned = self._assigned, dict(runs)
+            updated = {run: files for run, files in runs.items() if old.get(run) != files}
+            removed = [run for run in old if run not in runs]
+            changed = self._refresh("refresh", updated, removed)
+            with self._lock:
+                changed |= self._read_again & runs.keys()
+                self._read_again.clear()
+            return changed
+
+    def read_new(self, found: Iterable[DiscoveredFile]) -> set[str]:
+        with self._refresh_lock:
+            return self._refresh("read_new", list(found))
+
+    @property
+    def progress(self) -> Progress:
+        return self._progress
+
+    @property
+    def problems(self) -> tuple[Message, ...]:
+        """Messages about files that could not be read, and about runs that are unavailable."""
+        missing = self.missing_runs
+        if not missing:
+            return self._problems
+        names = ", ".join(missing[:_MAX_LISTED_RUNS])
+        more = len(missing) - _MAX_LISTED_RUNS
+        message = Message.format(
+            "cluster.missing_runs",
+            "{count} runs are missing until their shard is available again: {runs}",
+            count=len(missing),
+            runs=f"{names}, … (+{more})" if more > 0 else names,
+        )
+        return (*self._problems, message)
+
+    # ---- queries; see `Catalog`
+
+    def runs(self) -> tuple[RunInfo, ...]:
+        """Return the runs; if the shard is unavailable, as they were when it last answered."""
+        try:
+            infos: tuple[RunInfo, ...] = self._query("runs")
+        except UnavailableError:
+            known = self._run_infos
+            return tuple(known.get(run) or _make_unread_run(run) for run in self._assigned)
+        self._run_infos = {info.name: info for info in infos}
+        return infos
+
+    def tags(self, run: str) -> tuple[TagInfo, ...]:
+        return self._query("tags", run)  # type: ignore[no-any-return]
+
+    def shared_tags(self, runs: Iterable[str]) -> tuple[SharedTag, ...]:
+        return self._query("shared_tags", list(runs))  # type: ignore[no-any-return]
+
+    def files(self, run: str) -> tuple[FileInfo, ...]:
+        return self._query("files", run)  # type: ignore[no-any-return]
+
+    def scalars(self, keys: Sequence[SeriesKey]) -> tuple[Series, ...]:
+        return self._query("scalars", keys)  # type: ignore[no-any-return]
+
+    def query(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
+        return self._query("query", keys, query, view)  # type: ignore[no-any-return]
+
+    def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
+        return self._query("summaries", keys)  # type: ignore[no-any-return]
+
+    def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
+        return self._query("last_points", keys)  # type: ignore[no-any-return]
+
+    def plugin_data(self, tag: str) -> dict[str, bytes]:
+        return self._query("plugin_data", tag)  # type: ignore[no-any-return]
+
+    def locate(self, run: str, tag: str) -> ValueLocations:
+        return self._query("locate", run, tag)  # type: ignore[no-any-return]
+
+    # ---- internals
+
+    def _start(self, method: str, *args: object) -> Any:
+        """Call a method of the actor and return the reference to its result."""
+        remote = getattr(self._actor, method)
+        return remote.options(concurrency_group=METHOD_GROUPS[method]).remote(*args)
+
+    def _query(self, method: str, *args: object) -> Any:
+        state = self.state
+        if state is None:
+            raise _make_unavailable_error()
+        exceptions = self._ray.exceptions
+        try:
+            reference = self._start("query", state.instance, method, args)
+            outcome: Outcome = self._ray.get(reference, timeout=self._query_timeout_s)
+            return outcome.get()
+        except StaleInstanceError:
+            self._lose("it was restarted")
+        except exceptions.RayTaskError:  # a plugin's view that cannot be sent or imported
+            raise
+        except exceptions.GetTimeoutError:
+            self._lose(f"it did not answer within {self._query_timeout_s:g} s")
+        except exceptions.RayError as error:
+            self._lose(error)
+        raise _make_unavailable_error()
+
+    def _refresh(self, method: str, *args: object) -> set[str]:
+        """Call a method that reads files; it may take minutes."""
+        state = self.state
+        if state is None:
+            return set()
+        try:
+            return self._wait(self._start(method, state.instance, *args))
+        except StaleInstanceError:
+            self._lose("it was restarted")
+        except self._ray.exceptions.RayError as error:
+            self._lose(error)
+        return set()
+
+    def _wait(self, reference: Any) -> set[str]:
+        """Wait for a refresh and follow its progress."""
+        while not self._ray.wait([reference], timeout=_PROGRESS_INTERVAL_S)[0]:
+            self._progress = self._ray.get(self._start("progress"))
+        result: RefreshResult = self._ray.get(reference).get()
+        self._problems, self._progress = result.problems, result.progress
+        return result.changed
+
+    def _read_all(self, state: ActorState) -> None:
+        """Let a new instance read all runs; it is available when it has."""
+        with self._refresh_lock:
+            try:
+                self._wait(self._start("refresh", state.instance, self._assigned, ()))
+            except (StaleInstanceError, self._ray.exceptions.RayError):
+                return  # it ended as well; the next check finds another one
+            self._state = state
+            with self._lock:
+                self._read_again.update(self._assigned)
+            self._set_available()
+
+    def _replace_actor(self) -> None:
+        """Create another actor, because Ray has given this one up."""
+        try:
+            self._actor = self._create_actor()
+        except self._ray.exceptions.RayError as error:
+            _log.warning("a shard could not be started again: %s", error)
+
+    def _lose(self, reason: object) -> None:
+        with self._lock:
+            was_available, self._is_available = self._is_available, False
+            self._failed.set()
+        if was_available:
+            first_line = str(reason).strip().partition("\n")[0]
+            _log.warning("a shard with %d runs is lost: %s", len(self._assigned), first_line)
+            self._on_change()
+
+    def _set_available(self) -> None:
+        with self._lock:
+            self._is_available = True
+            self._failed.clear()
+        self._on_change()
+
+
+class ShardMonitor:
+    """Check the actors of some shards, each in a thread, until closed."""
+
+    def __init__(self, shards: Sequence[RemoteShard]) -> None:
+        self._shards = shards
+        self._stopped = threading.Event()
+        self._threads = [
+            threading.Thread(
+                target=self._watch, args=(shard,), name="tracklight-shard", daemon=True
+            )
+            for shard in shards
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        self._stopped.set()
+        for shard in self._shards:
+            shard.wake()
+        for thread in self._threads:
+            thread.join(_CLOSE_TIMEOUT_S)
+
+    def _watch(self, shard: RemoteShard) -> None:
+        while not self._stopped.is_set():
+            if shard.wait_for_failure(_CHECK_INTERVAL_S):
+                self._stopped.wait(_RETRY_INTERVAL_S)
+            if not self._stopped.is_set():
+                try:
+                    shard.check()
+                except Exception:
+                    _log.exception("checking a shard failed")
+                    self._stopped.wait(_CHECK_INTERVAL_S)
+
+
+def _make_unavailable_error() -> UnavailableError:
+    return UnavailableError(
+        "cluster.unavailable", "the shard with this run is restarting or too slow"
+    )
+
+
+def _make_unread_run(name: str) -> RunInfo:
+    return RunInfo(name, None, None, files=0, bytes=0, tags=0, points=0, damaged=0)
