@@ -44,7 +44,7 @@ def check_every_route(
     """Compare the answers of one shard with those of another catalog for the same log."""
     write_log(tmp_path / "logs")
     write_runs(tmp_path / "logs")
-    answers = []
+    answers: list[dict[str, tuple[int, bytes]]] = []
     for open_catalog in (logs.open_catalog, open_other):
         monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / f"data-{len(answers)}"))
         with open_client(open_catalog(tmp_path / "logs"), tmp_path) as client:
