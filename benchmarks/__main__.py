@@ -51,7 +51,6 @@ MEASURES = {
     "graphs": graphs.measure,
     "hparams": hparams.measure,
     "run_table": run_table.measure,
-    "cluster": cluster.measure,
     "fairness": fairness.measure,
     "projector": projector.measure,
     "profile": profile.measure,
@@ -61,8 +60,8 @@ MEASURES = {
     "import": write.measure_import,
     "help": shell.measure,
 }
-#: Takes ten minutes; runs only if it is named.
-LONG = {"soak": screen.soak}
+#: Run only if they are named: one takes ten minutes, one starts Ray clusters.
+LONG = {"soak": screen.soak, "cluster": cluster.measure}
 
 
 def main() -> None:
