@@ -22,13 +22,13 @@ from typing import Literal
 
 import msgspec
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tools.chromium import find_chromium
 from tracklight.cli.demo import write_demo
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-SIZE = {"width": 1440, "height": 900}
+SIZE: ViewportSize = {"width": 1440, "height": 900}
 #: The query string of each picture: that of the README, and one for each page in docs/dashboards.
 VIEWS = {
     "board": "tab=scalars&runs=sweep",
