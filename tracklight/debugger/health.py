@@ -15,9 +15,10 @@ from tracklight.formats.debug_events.recording import STATS
 from tracklight.types import Float32
 
 try:
-    from tracklight.debugger import _health as _kernel
+    from tracklight.debugger._health import compute, count_dead
+    from tracklight.debugger._health import take_sample as copy_sample
 except ImportError:
-    _kernel = None  # type: ignore[assignment]
+    compute = count_dead = copy_sample = None  # type: ignore[assignment]
 
 #: The kinds of numbers that the kernel reads, by the name of the dtype in every framework.
 KERNEL_KINDS = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
@@ -47,7 +48,7 @@ def compute_health(
         channel_axis: The axis of units that may be dead; None to leave that column at 0.
         threads: Number of OpenMP threads to use, if the framework has loaded OpenMP.
     """
-    if _kernel is None or dtype not in KERNEL_KINDS:
+    if compute is None or dtype not in KERNEL_KINDS:
         _compute_in_numpy(array, dtype, row)
         row[13] = 0 if channel_axis is None else _count_dead_in_numpy(array, channel_axis)
     else:
@@ -57,7 +58,7 @@ def compute_health(
 
 def has_kernel() -> bool:
     """Whether `compute_in_memory` and `sample_memory` can be called."""
-    return _kernel is not None
+    return compute is not None
 
 
 def compute_in_memory(
@@ -80,19 +81,19 @@ def compute_in_memory(
         threads: Number of OpenMP threads to use, if the framework has loaded OpenMP.
     """
     parallel = _find_openmp() if threads > 1 else 0
-    _kernel.compute(address, math.prod(shape), kind, row, parallel, threads)
+    compute(address, math.prod(shape), kind, row, parallel, threads)
     row[13] = 0
     if channel_axis is not None:
         outer, inner = math.prod(shape[:channel_axis]), math.prod(shape[channel_axis:][1:])
         channels = shape[channel_axis]
-        row[13] = _kernel.count_dead(address, outer, channels, inner, KERNEL_ITEM_SIZES[kind])
+        row[13] = count_dead(address, outer, channels, inner, KERNEL_ITEM_SIZES[kind])
 
 
 def sample_memory(address: int, size: int, kind: int) -> Float32:
     """Return the same values as `take_sample`, from the address of a C-contiguous array."""
     stride = get_sample_stride(size)
     sample = np.empty(-(-size // stride), np.float32)
-    _kernel.take_sample(address, size, stride, kind, sample)
+    copy_sample(address, size, stride, kind, sample)
     return sample
 
 
