@@ -80,7 +80,7 @@ def test_charts_and_table_follow_the_choices(board: str, open_page: OpenPage) ->
     page.keyboard.press("Escape")
     expect(chart).to_have_attribute("data-drawn", "12")
     expect(page).to_have_url(
-        re.compile(r"fairness-thresholds=0\.5,0\.75|fair-thresholds=0\.5%2C0\.75")
+        re.compile(r"fairness-thresholds=0\.5,0\.75|fairness-thresholds=0\.5%2C0\.75")
     )
     choose(page, "Baseline slice", "sex:m")
     expect(page.get_by_role("table", name="Differences to sex:m")).to_be_visible()

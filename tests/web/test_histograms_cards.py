@@ -92,7 +92,7 @@ def test_click_pins_and_escape_unpins(page: Page) -> None:
     hover_chart(page, "layer/weights", 0.2, 0.45)
     page.mouse.down()
     page.mouse.up()
-    expect(page).to_have_url(re.compile(r"[?&]at=\d+"))
+    expect(page).to_have_url(re.compile(r"[?&]cursor=\d+"))
     page.mouse.move(5, 5)
     expect(page.get_by_role("status", name="Hovered histogram")).to_be_visible()
     page.keyboard.press("Escape")

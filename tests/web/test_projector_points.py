@@ -165,7 +165,9 @@ def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> 
     combobox(page, "Density").select_option("On")
     # Density makes points translucent, so the background shows through.
     wait_for_value(page, lambda: count_pixels(canvas, BLUE), 0)
-    expect(page).to_have_url(re.compile("density=on&.*draw=labels|draw=labels&.*density=on"))
+    expect(page).to_have_url(
+        re.compile("density=on&.*point-style=labels|point-style=labels&.*density=on")
+    )
 
 
 def test_draws_sprite_images(points: str, open_page: OpenPage) -> None:

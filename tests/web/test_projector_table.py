@@ -36,7 +36,7 @@ def open_table(page: Page) -> Any:
 
 
 def test_table_sorts_selects_and_follows_the_canvas(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     table = open_table(page)
     expect(table.get_by_role("status")).to_have_text(f"{POINT_COUNT} points")
     rows = table.get_by_role("row")
@@ -69,7 +69,7 @@ def test_table_sorts_selects_and_follows_the_canvas(points: str, open_page: Open
 
 
 def test_histograms_filter_points_and_each_other(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     table = open_table(page)
     count = table.get_by_role("status")
     side = page.get_by_role("group", name="Filter by side")
@@ -101,7 +101,7 @@ def test_histograms_filter_points_and_each_other(points: str, open_page: OpenPag
 def test_compared_embeddings_side_by_side_share_the_selection(
     points: str, open_page: OpenPage
 ) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     drawn_points(page)
     page.get_by_role("button", name="Compare with another embedding").click()
     page.get_by_role("dialog").get_by_role("option", name=re.compile("moved")).click()
@@ -123,7 +123,7 @@ def test_compared_embeddings_side_by_side_share_the_selection(
 
 
 def test_searches_by_similarity_to_a_text(points: str, open_page: OpenPage) -> None:
-    page = open_page(f"{points}&dims=2")
+    page = open_page(f"{points}&dimensions=2")
     drawn_points(page)
     section = panel(page, "Similar to")
     section.get_by_role("searchbox", name="Text to compare with").fill("west-0")
@@ -155,7 +155,9 @@ def test_dense_regions_have_names(
 ) -> None:
     write_regions(tmp_path / "logs")
     # Drawn as points only, so that all text is that of regions.
-    page = open_page(f"{serve(tmp_path / 'logs').address}?tab=projector&dims=2&draw=points")
+    page = open_page(
+        f"{serve(tmp_path / 'logs').address}?tab=projector&dimensions=2&point-style=points"
+    )
     canvas = drawn_points(page)
     with_names = take_screenshot(canvas)
     page.get_by_role("combobox", name="Region labels").select_option("Off")

@@ -141,7 +141,7 @@ def test_url_keeps_pinned_step_and_range(page: Page) -> None:
     page.goto(get_stable_url(page) + "&cursor=20&range=5~30")
     expect(tag_row(page, "train/loss")).to_be_visible()
     dashboard_tab(page, "Scalars").click()
-    expect(page).to_have_url(re.compile(r"at=20&range=5%7E30|at=20&range=5~30"))
+    expect(page).to_have_url(re.compile(r"cursor=20&range=5%7E30|cursor=20&range=5~30"))
 
 
 def test_alert_rule_reports_matches(

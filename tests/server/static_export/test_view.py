@@ -58,7 +58,7 @@ def test_newest_of_many_runs_are_selected() -> None:
 
 
 def test_search_drops_server_parameters() -> None:
-    view = parse_view("http://host/?token=secret&tab=scalars&smooth=0.6&runs=a%20b&paused=1")
-    assert view.search == "tab=scalars&smooth=0.6&runs=a%20b"
+    view = parse_view("http://host/?token=secret&tab=scalars&smoothing=0.6&runs=a%20b&paused=1")
+    assert view.search == "tab=scalars&smoothing=0.6&runs=a%20b"
     assert parse_view("?x=wall").params == {"x": "wall"}
     assert parse_view("http://localhost:6006/").search == ""
