@@ -74,7 +74,7 @@ def test_keras_models(data: bytes) -> None:
         (b"\x80\x04", "a pickle, which is not opened"),
         (b"\x1f\x8b\x08", "decompress it first"),
         (b"\x1c\0\0\0TFL3", "the TensorFlow Lite model is damaged"),
-        (pack("data.pkl", b""), "neither a .keras file nor a program of torch.export"),
+        (pack("data.pkl", b""), "neither a .keras file nor a model of torch.export"),
         (pack("m/models/model.json", b"[]"), "has no model"),
         (pack("m/models/model.json", b"{}"), "the exported program is damaged"),
         (pack("m/models/model.json", b"{"), "is not JSON"),
