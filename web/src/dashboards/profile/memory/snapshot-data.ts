@@ -10,7 +10,7 @@ import { makeStepPoints } from './memory-data';
 
 const GRAY = '#8e8e9c';
 const LIGHT_GRAY = '#b9b9c4';
-const [BLUE = '', ORANGE = '', GREEN = '', PINK = '', PURPLE = ''] = RUN_COLORS;
+const [BLUE = '', ORANGE = '', GREEN = '', PINK = '', TEAL = ''] = RUN_COLORS;
 
 interface CategoryStyle {
   readonly label: string;
@@ -22,7 +22,7 @@ const UNKNOWN_STYLE: CategoryStyle = { label: common.unknown, color: LIGHT_GRAY 
 const CATEGORY_STYLES: Readonly<Record<string, CategoryStyle>> = {
   weights: { label: m.snapshotCategoryWeights, color: BLUE },
   gradients: { label: m.snapshotCategoryGradients, color: ORANGE },
-  optimizer: { label: m.snapshotCategoryOptimizer, color: PURPLE },
+  optimizer: { label: m.snapshotCategoryOptimizer, color: TEAL },
   activations: { label: m.snapshotCategoryActivations, color: GREEN },
   workspace: { label: m.snapshotCategoryWorkspace, color: PINK },
   other: { label: common.other, color: GRAY },
