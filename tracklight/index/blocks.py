@@ -89,7 +89,7 @@ def _summarize_values(rows: Points | References) -> Float64:
 
 
 def _convert_to_float(values: Float64, points: Points) -> Float64:
-    converted = values.copy()
+    converted: Float64 = values.copy()
     for index in np.flatnonzero(points.scalar_type).tolist():
         part = slice(int(points.starts[index]), int(points.starts[index + 1]))
         dtype = ScalarType(points.scalar_type[index]).dtype
