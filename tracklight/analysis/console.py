@@ -35,7 +35,7 @@ _FRACTION_DIGITS = 6
 
 
 class ConsoleLine(NamedTuple):
-    """A line, an array in JSON; ``time`` is in seconds since 1970, null if the log does not tell it."""
+    """A line, an array in JSON; ``time`` is in seconds since 1970, null if it is unknown."""
 
     time: float | None
     stream: Stream | None
