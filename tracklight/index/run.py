@@ -26,7 +26,7 @@ from tracklight.logdir.names import natural_key
 from tracklight.types import Bool, Float64, Int64, Kind, RunInfo, Series, ValueLocations
 
 try:
-    from tracklight.formats._scan import split_metadata
+    from tracklight.formats._scan import split_metadata as split_metadata
 except ImportError:
 
     def split_metadata(data: bytes) -> tuple[bytes, bytes] | None:

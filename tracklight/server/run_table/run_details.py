@@ -241,13 +241,12 @@ class RunDetailsApi:
         summaries = self._source.summaries([(run, tag) for tag in names])
         return [
             MetricRow(
-                tag,
-                summary.count,
-                *(
-                    None if point is None else to_json_number(point.value)
-                    for point in (summary.last, summary.min, summary.max)
-                ),
-                None if summary.last is None else summary.last.step,
+                tag=tag,
+                count=summary.count,
+                last=None if summary.last is None else to_json_number(summary.last.value),
+                min=None if summary.min is None else to_json_number(summary.min.value),
+                max=None if summary.max is None else to_json_number(summary.max.value),
+                step=None if summary.last is None else summary.last.step,
             )
             for tag, summary in zip(names, summaries, strict=True)
             if summary is not None
