@@ -89,7 +89,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/runs/names": {"filter": "conv"},
     "POST api/v1/runs/export": {"format": "csv"},
     "POST api/v1/runs/details": {"run": "conv"},
-    "POST api/v1/runs/compare": {"runs": ["conv", "vit"]},
+    "POST api/v1/runs/compare": {"runs": ["conv", "conv"]},
     "POST api/v1/runs/files": {"run": "conv"},
     "POST api/v1/runs/preview": {"run": "conv", "path": EVENT_FILE},
     "GET api/v1/runs/file": {"run": "conv", "path": EVENT_FILE},
