@@ -33,6 +33,8 @@ def measure(quick: bool) -> Iterator[Row]:
         ):
             time.sleep(0.5)
         first = _time_cpu(site, {"columns": _COLUMNS})
+        _wait_until_idle(site)
+        first_sort = _time_cpu(site, {"columns": _COLUMNS, "sort": ["-last:accuracy"]})
         sorted_s = _measure(site, {"sort": ["-last:accuracy", "hparam:optimizer", "name"]})
         filtered_s = _measure(site, {"filter": _FILTER, "sort": ["-start"]})
         grouped_s = _measure(site, {"group_by": ["hparam:optimizer", "state"]})
@@ -45,6 +47,7 @@ def measure(quick: bool) -> Iterator[Row]:
         reached=first < 1.5,
     )
     for label, seconds in (
+        ("sorted by a metric for the first time", first_sort),
         ("sorted by three columns", sorted_s),
         ("filtered by four conditions", filtered_s),
         ("grouped by two columns", grouped_s),
@@ -56,6 +59,12 @@ def measure(quick: bool) -> Iterator[Row]:
             must="under 0.15 s",
             reached=seconds < 0.15,
         )
+
+
+def _wait_until_idle(site: Website) -> None:
+    """Wait until the server has prepared what requests need."""
+    while site.process.cpu_percent(1.0) > 5.0:
+        pass
 
 
 def _measure(site: Website, request: dict[str, Any]) -> float:

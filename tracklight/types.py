@@ -350,6 +350,20 @@ class SeriesSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryColumns:
+    """The numbers of one scalar tag in many runs, as columns, without overwritten points."""
+
+    is_present: Bool
+    """Whether a run has a point."""
+    last: Float64
+    low: Float64
+    """The lowest finite value; NaN if there is none."""
+    high: Float64
+    step: Float64
+    """The step of the last point."""
+
+
+@dataclass(frozen=True, slots=True)
 class ValueLocations:
     """Steps, wall times and file positions of the non-scalar values of one tag of one run.
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tracklight.errors import FormatError
 from tracklight.formats import proto, summary
@@ -15,6 +17,13 @@ from tracklight.formats.event import (
     encode_session_status,
     parse_metadata,
 )
+
+try:
+    from tracklight.formats import _scan
+except ImportError:
+    _scan = None  # type: ignore[assignment]
+
+needs_kernel = pytest.mark.skipif(_scan is None, reason="the kernel has not been compiled")
 
 
 def test_encodes_file_version() -> None:
@@ -92,3 +101,25 @@ def test_keeps_invalid_utf8_visible() -> None:
 
 def test_empty_metadata() -> None:
     assert parse_metadata(b"") == TagMetadata("", b"", "", "", DataClass.UNKNOWN)
+
+
+@needs_kernel
+@given(st.binary(max_size=40), st.text(max_size=8), st.sampled_from(["", "hparams", "text"]))
+def test_splits_metadata_from_the_content_of_its_plugin(
+    content: bytes, description: str, plugin: str
+) -> None:
+    message = proto.SummaryMetadata(summary_description=description.encode())
+    message.plugin_data.plugin_name = plugin.encode()
+    shape_without = _scan.split_metadata(message.SerializeToString())
+    message.plugin_data.content = content
+    assert shape_without is not None
+    assert _scan.split_metadata(message.SerializeToString()) == (shape_without[0], content)
+
+
+@needs_kernel
+def test_does_not_split_invalid_metadata() -> None:
+    assert _scan.split_metadata(b"") == (b"", b"")
+    assert _scan.split_metadata(b"\x0a\x09short") is None
+    plugin = b"\x0a\x03\x12\x01a"
+    assert _scan.split_metadata(plugin) == (b"", b"a")
+    assert _scan.split_metadata(plugin + plugin) is None

@@ -94,6 +94,14 @@ class TestBothVersions:
     def test_find_extremes_of_non_finite_values(self, loops: Loops) -> None:
         assert loops.find_extremes(np.array([math.nan]), np.empty(0, np.int64)) == (-1, -1, 1)
 
+    def test_summarize_rows(self, loops: Loops) -> None:
+        value = np.array([3.0, math.inf, 1.0, math.nan, 5.0, -2.0, math.nan])
+        out = np.zeros((3, 3))
+        loops.summarize_rows(value, np.array([0, 3, 4, 7]), out)
+        np.testing.assert_array_equal(
+            out, [[1.0, math.nan, math.nan], [1.0, math.nan, -2.0], [3.0, math.nan, 5.0]]
+        )
+
     def test_nan_is_not_sorted(self, loops: Loops) -> None:
         assert not loops.is_sorted(np.array([1.0, math.nan, 2.0]))
         assert loops.is_sorted(np.array([math.nan]))

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+import tracklight
 from tracklight import summary
 from tracklight.index.catalog import Catalog
 from tracklight.index.tags import make_shared_tag, merge_shared_tags
@@ -90,3 +91,17 @@ def by_tag(shared: tuple[SharedTag, ...]) -> dict[tuple[str, Kind], SharedTag]:
         )
         for tag in shared
     }
+
+
+def test_records_that_differ_between_runs_do_not_prevent_grouping(tmp_path: Path) -> None:
+    for number in range(5):
+        with tracklight.run(tmp_path, {"lr": number}, name=f"run-{number}") as run:
+            run.log({"loss": number})
+    with tracklight.run(tmp_path, {"lr": 9}, name="other") as run:
+        run.log({"loss": tracklight.Text("not a number")})
+    catalog = Catalog(parse_roots(str(tmp_path)), cache=False)
+    catalog.refresh()
+    runs = [run.name for run in catalog.runs()]
+    alone = (make_shared_tag(run, info) for run in runs for info in catalog.tags(run))
+    assert by_tag(catalog.shared_tags(runs)) == by_tag(merge_shared_tags(alone, runs))
+    catalog.close()

@@ -45,6 +45,38 @@ def test_catalog_returns_none_for_missing_series(tmp_path: Path) -> None:
     assert counts == [7, None, 3, None]
 
 
+def test_columns_match_the_summaries_of_single_runs(tmp_path: Path) -> None:
+    for name, steps in (("a", range(3)), ("b", range(7)), ("restarted", [0, 1, 2, 1, 5, 3])):
+        logs.write(tmp_path, name, logs.points(steps))
+    logs.write(tmp_path, "other", logs.points(range(2), tag="accuracy"))
+    logs.write(tmp_path, "resumed", logs.points(range(4)))
+    logs.write(tmp_path, "resumed", logs.points(range(2, 6)), name="events.out.tfevents.2")
+    runs = ["b", "gone", "a", "other", "restarted", "resumed"]
+    for shards in (1, 2):
+        catalog = logs.open_catalog(tmp_path, shards=shards)
+        columns = catalog.summary_columns(runs, "loss")
+        for row, found in enumerate(catalog.summaries([(run, "loss") for run in runs])):
+            assert columns.is_present[row] == (found is not None)
+            if found is None:
+                assert np.isnan(columns.last[row])
+                continue
+            assert found.last and found.min and found.max
+            row_values = [getattr(columns, it)[row] for it in ("last", "low", "high", "step")]
+            last = found.last
+            assert row_values == [last.value, found.min.value, found.max.value, last.step]
+        catalog.close()
+
+
+def test_counts_of_a_run_are_updated_when_it_grows(tmp_path: Path) -> None:
+    path = logs.write(tmp_path, "a", logs.points(range(3)))
+    catalog = logs.open_catalog(tmp_path)
+    (before,) = catalog.runs()
+    assert catalog.runs()[0] is before
+    logs.append(path, logs.points(range(3, 7)))
+    catalog.refresh()
+    assert [before.points, catalog.runs()[0].points] == [3, 7]
+
+
 def test_catalog_returns_plugin_data(tmp_path: Path) -> None:
     def tagged(content: bytes) -> bytes:
         metadata = b.blob(9, b.blob(1, b.blob(1, b"mine"), b.blob(2, content)))

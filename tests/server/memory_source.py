@@ -36,6 +36,7 @@ from tracklight.types import (
     SharedTag,
     Stamp,
     StudyFile,
+    SummaryColumns,
     TagInfo,
     TensorFileEntry,
 )
@@ -114,6 +115,17 @@ class MemorySource:
             summarize(_series(run, tag, shown[run][tag])) if tag in shown.get(run, {}) else None
             for run, tag in keys
         ]
+
+    def summary_columns(self, runs: Sequence[str], tag: str) -> SummaryColumns:
+        summaries = self.summaries([(run, tag) for run in runs])
+        columns = np.full((4, len(runs)), np.nan)
+        for row, summary in enumerate(summaries):
+            if summary is not None and summary.last is not None:
+                columns[[0, 3], row] = summary.last.value, summary.last.step
+            if summary is not None and summary.min is not None and summary.max is not None:
+                columns[[1, 2], row] = summary.min.value, summary.max.value
+        is_present = [it is not None and it.last is not None for it in summaries]
+        return SummaryColumns(np.array(is_present, np.bool_), *columns)
 
     def last_points(self, keys: Sequence[tuple[str, str]]) -> list[Point | None]:
         return [found and found.last for found in self.summaries(keys)]

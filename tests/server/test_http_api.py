@@ -44,6 +44,7 @@ from tracklight.server.auth import create_policy
 
 DATA = Path(__file__).parents[1] / "data"
 DUMPS = DATA / "debug_events/dumps.tar.xz"
+EVENT_FILE = "events.out.tfevents.1"
 RULE = {"id": "r", "tag": "loss", "kind": "above", "value": 9.0}
 SCALARS = {"tags": ["loss"]}
 PICTURE = {"run": "conv", "tag": "picture", "index": 0}
@@ -87,6 +88,12 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/runs/table": {"columns": ["name", "last:loss"]},
     "POST api/v1/runs/names": {"filter": "conv"},
     "POST api/v1/runs/export": {"format": "csv"},
+    "POST api/v1/runs/details": {"run": "conv"},
+    "POST api/v1/runs/compare": {"runs": ["conv", "conv"]},
+    "POST api/v1/runs/files": {"run": "conv"},
+    "POST api/v1/runs/preview": {"run": "conv", "path": EVENT_FILE},
+    "GET api/v1/runs/file": {"run": "conv", "path": EVENT_FILE},
+    "POST api/v1/runs/console": {"run": "conv", "path": EVENT_FILE},
     "GET api/v1/notes": {},
     "PATCH api/v1/notes/runs": {"runs": ["conv"], "alias": "best"},
     "POST api/v1/notes/annotations": {"step": 1, "text": "here"},

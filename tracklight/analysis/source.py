@@ -29,6 +29,7 @@ from tracklight.types import (
     SettingsFile,
     SharedTag,
     StudyFile,
+    SummaryColumns,
     TagInfo,
     TensorFileEntry,
     ValueLocations,
@@ -145,6 +146,9 @@ class Source(Protocol):
 
     def summaries(self, keys: Sequence[tuple[str, str]]) -> Sequence[SeriesSummary | None]:
         """Return the last, lowest and highest point of each series (run, tag); None if missing."""
+
+    def summary_columns(self, runs: Sequence[str], tag: str) -> SummaryColumns:
+        """Return the last, lowest and highest value of one tag in many runs, as columns."""
 
     def last_points(self, keys: Sequence[tuple[str, str]]) -> Sequence[Point | None]:
         """Return the last written point of each series (run, tag), without reading the rest."""

@@ -13,6 +13,7 @@ def crc32c_of_rows(
 def find_records(
     data: bytes | bytearray | memoryview, max_record_bytes: int
 ) -> tuple[NDArray[np.int64], int]: ...
+def split_metadata(data: bytes) -> tuple[bytes, bytes] | None: ...
 
 class Scanner:
     position: int

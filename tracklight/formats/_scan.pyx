@@ -104,6 +104,46 @@ def find_records(data, int64_t max_record_bytes):
     return spans[:count].copy(), position
 
 
+def split_metadata(bytes data):
+    """Return a SummaryMetadata without the content of its plugin, and that content.
+
+    Returns:
+        Bytes that are the same for metadata that differ in the content only, and the content; None
+        if the message is not valid, or has several plugins or contents.
+    """
+    cdef const uint8_t *start = data
+    cdef const uint8_t *end = start + len(data)
+    cdef const uint8_t *at = start
+    cdef const uint8_t *inner
+    cdef const uint8_t *field_start
+    cdef tl_field plugin, f
+    cdef bint has_plugin = False, has_content = False
+    before = after = content = b""
+    while at < end:
+        field_start = at
+        if not tl_next(&at, end, &plugin):
+            return None
+        if plugin.number != 1 or plugin.type != 2:
+            after += data[field_start - start : at - start]
+            continue
+        if has_plugin:
+            return None
+        has_plugin = True
+        inner = plugin.start
+        while inner < plugin.end:
+            field_start = inner
+            if not tl_next(&inner, plugin.end, &f):
+                return None
+            if f.number != 2 or f.type != 2:
+                before += data[field_start - start : inner - start]
+            elif has_content:
+                return None
+            else:
+                has_content = True
+                content = data[f.start - start : f.end - start]
+    return (before + b"\0" + after if after else before), content
+
+
 @cython.final
 cdef class Scanner:
     """Reads one event file piece by piece. Not thread-safe."""

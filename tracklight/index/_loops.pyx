@@ -31,6 +31,32 @@ def find_extremes(const double[::1] value, int64_t[::1] nonfinite):
     return lowest, highest, count
 
 
+def summarize_rows(
+    const double[::1] value, const int64_t[::1] starts, double[:, ::1] out
+):
+    cdef int64_t i, row, count = starts.shape[0] - 1
+    cdef double v, low, high
+    if out.shape[0] != 3 or out.shape[1] != count:
+        raise ValueError("out must have three rows, and one column for each series")
+    for i in range(count):
+        if not 0 <= starts[i] < starts[i + 1] <= value.shape[0]:
+            raise ValueError("starts must be ascending row numbers")
+    with nogil:
+        for i in range(count):
+            low = high = NAN
+            for row in range(starts[i], starts[i + 1]):
+                v = value[row]
+                if isfinite(v):
+                    # Comparisons with NaN are false, so the first value replaces it.
+                    if not low <= v:
+                        low = v
+                    if not high >= v:
+                        high = v
+            out[0, i] = value[starts[i + 1] - 1]
+            out[1, i] = low
+            out[2, i] = high
+
+
 ctypedef fused number:
     double
     int64_t

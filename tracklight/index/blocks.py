@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from tracklight.formats.batch import Damage, Points, References, ScalarType
+from tracklight.index.loops import loops
 from tracklight.logdir.file_changes import Fingerprint
 from tracklight.logdir.filesystem import FileStat
 from tracklight.types import Bool, Float64, Int32, Int64
@@ -45,6 +46,11 @@ class BlockHeader:
     last_wall: Float64
     is_increasing: Bool
     """Whether every step of the series is greater than the one before it."""
+    last_value: Float64
+    """The last value of a series of points; NaN for references, as the next two."""
+    low: Float64
+    """The lowest finite value."""
+    high: Float64
 
     def find(self, series: int) -> int | None:
         """Return the position of a series in the block."""
@@ -67,8 +73,28 @@ def make_header(rows: Points | References) -> BlockHeader:
     is_increasing[owner[decreases != rows.starts[owner]]] = False
     return BlockHeader(
         rows.series, rows.starts, rows.step[first], rows.step[last],
-        rows.wall[first], rows.wall[last], is_increasing,
+        rows.wall[first], rows.wall[last], is_increasing, *_summarize_values(rows),
     )  # fmt: skip
+
+
+def _summarize_values(rows: Points | References) -> Float64:
+    """Return last, lowest and highest value of each series, as three rows."""
+    summary = np.full((3, len(rows.series)), np.nan)
+    if isinstance(rows, Points) and len(rows.series):
+        values = np.ascontiguousarray(rows.value)
+        if rows.scalar_type.any():  # not all are ScalarType.FLOAT
+            values = _convert_to_float(values, rows)
+        loops.summarize_rows(values, np.ascontiguousarray(rows.starts, np.int64), summary)
+    return summary
+
+
+def _convert_to_float(values: Float64, points: Points) -> Float64:
+    converted: Float64 = values.copy()
+    for index in np.flatnonzero(points.scalar_type).tolist():
+        part = slice(int(points.starts[index]), int(points.starts[index + 1]))
+        dtype = ScalarType(points.scalar_type[index]).dtype
+        converted[part] = values[part].view(dtype).astype(np.float64)
+    return converted
 
 
 class Block(Generic[RowsT]):

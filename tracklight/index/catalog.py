@@ -41,6 +41,7 @@ from tracklight.types import (
     SettingsFile,
     SharedTag,
     StudyFile,
+    SummaryColumns,
     TagInfo,
     TensorFileEntry,
     ValueLocations,
@@ -275,6 +276,20 @@ class Catalog:
     def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
         """Return count, last point and extremes of several series; None for missing ones."""
         return self._collect(keys, lambda shard, shard_keys: shard.summaries(shard_keys))
+
+    def summary_columns(self, runs: Sequence[str], tag: str) -> SummaryColumns:
+        """Return last, lowest and highest value of a scalar tag in many runs, as columns."""
+        result = SummaryColumns(
+            np.zeros(len(runs), np.bool_), *(np.full(len(runs), np.nan) for _ in range(4))
+        )
+        parts = self._split_by_shard([(run, tag) for run in runs])
+        answers = self._map_shards(
+            lambda shard, keys, _: shard.summary_columns([run for run, _ in keys], tag), parts
+        )
+        for (_, _, indexes), answer in zip(parts, answers, strict=True):
+            for name in SummaryColumns.__slots__ if answer is not None else ():
+                getattr(result, name)[indexes] = getattr(answer, name)
+        return result
 
     def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
         """Return the last written point of several series; None for missing and empty ones."""

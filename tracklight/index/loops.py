@@ -27,6 +27,15 @@ class Loops(Protocol):
             of non-finite values.
         """
 
+    def summarize_rows(self, value: Float64, starts: Int64, out: Float64) -> None:
+        """Compute last, lowest finite and highest finite value of consecutive ranges of rows.
+
+        Args:
+            value: The column.
+            starts: The first row of each range, none of them empty, and the end of the last one.
+            out: Three rows, one per result; NaN for ranges without a finite value.
+        """
+
     def is_sorted(self, column: Float64 | Int64) -> bool:
         """Return whether a column never decreases and, if longer than one, has no NaN."""
 

@@ -23,6 +23,13 @@ def find_extremes(value: Float64, nonfinite: Int64) -> tuple[int, int, int]:
     return int(lowest), int(highest), len(rows)
 
 
+def summarize_rows(value: Float64, starts: Int64, out: Float64) -> None:
+    finite = np.where(np.isfinite(value), value, np.nan)
+    out[0] = value[starts[1:] - 1]
+    out[1] = np.fmin.reduceat(finite, starts[:-1])
+    out[2] = np.fmax.reduceat(finite, starts[:-1])
+
+
 def is_sorted(column: Float64 | Int64) -> bool:
     return bool(np.all(column[1:] >= column[:-1]))
 

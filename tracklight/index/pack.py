@@ -16,6 +16,7 @@ import struct
 import weakref
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -44,7 +45,7 @@ try:
 except ImportError:
     ALGORITHM = "crc32"
 
-MAGIC = b"TLPACK01"
+MAGIC = b"TLPACK02"
 TRAILER = struct.Struct("<QQI4x8s")
 
 #: Names and types of columns, in the order in which they are stored.
@@ -52,6 +53,7 @@ Layout = Sequence[tuple[str, str]]
 HEADER: Layout = (
     ("series", "<i4"), ("scalar_type", "u1"), ("crc", "<u4"), ("first_step", "<i8"),
     ("last_step", "<i8"), ("first_wall", "<f8"), ("last_wall", "<f8"), ("is_increasing", "?"),
+    ("last_value", "<f8"), ("low", "<f8"), ("high", "<f8"),
 )  # fmt: skip
 POINTS: Layout = (("step", "<i8"), ("wall", "<f8"), ("value", "<f8"))
 REFERENCES: Layout = (
@@ -60,6 +62,23 @@ REFERENCES: Layout = (
 )  # fmt: skip
 
 _TagTable = tuple[tuple[bytes, ...], tuple[int, ...]]
+
+
+#: The columns of headers that `stack_headers` returns, besides the number of rows.
+STACKED_COLUMNS = (
+    "series", "first_step", "last_step", "first_wall", "last_wall", "is_increasing",
+    "last_value", "low", "high",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StackedHeaders:
+    """The headers of many blocks, one row for each series of each block."""
+
+    block: Int64
+    """The number of the block of each row."""
+    columns: dict[str, NDArray[Any]]
+    """Columns of `BlockHeader` by name, and ``count``, the number of rows of the series."""
 
 
 class CorruptPackError(FormatError):
@@ -185,6 +204,10 @@ def _write_block(file: BinaryIO, block: Block[Any], layout: Layout) -> _BlockLoc
     )
 
 
+def _pad(size: int) -> int:
+    return size + -size % 8
+
+
 def _padding(size: int) -> bytes:
     return b"\0" * (-size % 8)
 
@@ -235,6 +258,33 @@ class Pack:
         """Return ``starts`` and the other columns of the header of a block."""
         starts = np.frombuffer(self.data, "<i8", series + 1, offset)
         return starts, self.get_arrays(HEADER, offset + starts.nbytes, series)
+
+    def read_headers(
+        self, locations: Sequence[_BlockLocation], series: int
+    ) -> dict[str, NDArray[Any]]:
+        """Return the headers of several blocks with the same number of series, one after another.
+
+        Raises:
+            CorruptPackError: A header fails its checksum.
+        """
+        parts = [self.data[location.header : location.columns] for location in locations]
+        for part, location in zip(parts, locations, strict=True):
+            if compute_checksum(part) != location.header_crc:
+                raise CorruptPackError(self.path)
+        size = 8 * (series + 1) + sum(_pad(series * np.dtype(it).itemsize) for _, it in HEADER)
+        if any(len(part) != size for part in parts):
+            raise CorruptPackError(self.path)
+        table = np.frombuffer(b"".join(parts), np.uint8).reshape(len(parts), size)
+        starts = np.ascontiguousarray(table[:, : 8 * (series + 1)]).view("<i8")
+        columns: dict[str, NDArray[Any]] = {"count": np.diff(starts).ravel()}
+        offset = 8 * (series + 1)
+        for name, dtype in HEADER:
+            width = series * np.dtype(dtype).itemsize
+            if name in STACKED_COLUMNS:
+                own = np.ascontiguousarray(table[:, offset : offset + width])
+                columns[name] = own.view(dtype).ravel()
+            offset += _pad(width)
+        return columns
 
     def _read_directory(self) -> _Directory:
         offset, size, crc, magic = TRAILER.unpack(self.data[-TRAILER.size :])
@@ -331,6 +381,42 @@ class MappedBlock(Block[RowsT]):
         if compute_row_checksums(columns, whole)[0] != self._crcs[index]:
             raise CorruptPackError(self._pack.path)
         self._is_verified[index] = True
+
+
+def stack_headers(blocks: Sequence[Block[Any]]) -> StackedHeaders:
+    """Return the headers of many blocks as one table.
+
+    Those of blocks in packs are read together: making arrays for each of 100,000 takes seconds.
+    """
+    mapped: dict[tuple[Pack, int], list[int]] = {}
+    parts: list[tuple[Int64, dict[str, NDArray[Any]]]] = []
+    others: list[int] = []
+    for number, block in enumerate(blocks):
+        if isinstance(block, MappedBlock) and block._header is None:
+            mapped.setdefault((block._pack, block._location.series), []).append(number)
+        else:
+            others.append(number)
+    for (pack, series), numbers in mapped.items():
+        locations = [blocks[number]._location for number in numbers]  # type: ignore[attr-defined]
+        parts.append((np.repeat(numbers, series), pack.read_headers(locations, series)))
+    if others:
+        headers = [blocks[number].header for number in others]
+        columns = {
+            name: np.concatenate([getattr(header, name) for header in headers])
+            for name in STACKED_COLUMNS
+        }
+        columns["count"] = np.concatenate([np.diff(header.starts) for header in headers])
+        parts.append((np.repeat(others, [len(header.series) for header in headers]), columns))
+    if not parts:
+        empty = {name: np.zeros(0, dtype) for name, dtype in HEADER if name in STACKED_COLUMNS}
+        return StackedHeaders(np.zeros(0, np.int64), {**empty, "count": np.zeros(0, np.int64)})
+    block_of_row = np.concatenate([numbers for numbers, _ in parts])
+    table = {name: np.concatenate([it[name] for _, it in parts]) for name in parts[0][1]}
+    if len(parts) > 1:
+        order = np.argsort(block_of_row, kind="stable")
+        block_of_row = block_of_row[order]
+        table = {name: column[order] for name, column in table.items()}
+    return StackedHeaders(block_of_row, table)
 
 
 def _make_rows(

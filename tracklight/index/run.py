@@ -9,7 +9,8 @@ restart, so they do not overwrite each other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,10 +20,19 @@ import numpy as np
 from tracklight.errors import FormatError, TagNotFoundError
 from tracklight.formats.batch import META_GRAPH_TAG, Content, Points, ScalarType
 from tracklight.formats.event import TagMetadata, parse_metadata
-from tracklight.index.blocks import REFERENCE_COLUMNS, Block, FileSession
+from tracklight.index.blocks import REFERENCE_COLUMNS, Block, FileSession, SegmentOrigin
 from tracklight.index.event_file import EventFile
 from tracklight.logdir.names import natural_key
 from tracklight.types import Bool, Float64, Int64, Kind, RunInfo, Series, ValueLocations
+
+try:
+    from tracklight.formats._scan import split_metadata as split_metadata
+except ImportError:
+
+    def split_metadata(data: bytes) -> tuple[bytes, bytes] | None:
+        """Do without the compiled function, which tells metadata from the content of plugins."""
+        return None
+
 
 #: The plugins of values in the old format, which has no metadata.
 _PLUGIN_OF_CONTENT: dict[int, str] = {
@@ -75,6 +85,8 @@ class RunIndex:
         self.files: list[EventFile] = []
         self._sources: dict[str, tuple[TagSource, ...]] = {}
         self._sources_key: list[tuple[EventFile, int]] = []
+        self._info: RunInfo | None = None
+        self._info_key: list[SegmentOrigin] = []
 
     def sources(self) -> dict[str, tuple[TagSource, ...]]:
         """Return where each tag occurs, in natural order of the tags."""
@@ -140,6 +152,14 @@ class RunIndex:
         )
 
     def info(self) -> RunInfo:
+        """Return the run with its counts; the same object until one of its files is read."""
+        # Every read replaces the origin of a file.
+        key = [file.origin for file in self.files]
+        if self._info is None or not _are_same(key, self._info_key):
+            self._info, self._info_key = self._make_info(), key
+        return self._info
+
+    def _make_info(self) -> RunInfo:
         files = [file.info() for file in self.files]
         first = min((file.first_wall for file in self.files), default=math.inf)
         last = max((file.last_wall for file in self.files), default=-math.inf)
@@ -192,6 +212,10 @@ class RunIndex:
         return pieces, mark_overwritten(parts)
 
 
+def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
+    return len(one) == len(other) and all(map(operator.is_, one, other))
+
+
 # ---- tags and metadata
 
 
@@ -209,6 +233,36 @@ def _collect_sources(tables: tuple[tuple[bytes, ...], ...]) -> dict[str, tuple[T
                 name = decode_tag(tag)
                 sources[name] = (*sources.get(name, ()), (number, series))
     return dict(sorted(sources.items(), key=lambda item: natural_key(item[0])))
+
+
+def find_series(tags: tuple[bytes, ...], tag: str) -> int | None:
+    """Return the number of a tag in the only file of a run; -1 if it has several numbers."""
+    sources = _collect_sources((tags,)).get(tag)
+    if sources is None:
+        return None
+    return sources[0][1] if len(sources) == 1 else -1
+
+
+def list_plugin_data(runs: Iterable[RunIndex], tag: str) -> dict[str, bytes]:
+    """Return the plugin data in the metadata of a tag, by run."""
+    contents: dict[str, bytes] = {}
+    series_of: dict[tuple[bytes, ...], int | None] = {}
+    for run in runs:
+        if len(run.files) == 1:  # the usual case; avoids the table of sources
+            file = run.files[0]
+            if file.tags not in series_of:
+                series_of[file.tags] = find_series(file.tags, tag)
+            series = series_of[file.tags]
+            if series is None:
+                continue
+            parts = split_metadata(file.metadata.get(series, b"")) if series >= 0 else None
+            if parts is not None:
+                contents[run.name] = parts[1]
+                continue
+        sources = run.sources().get(tag)
+        if sources:
+            contents[run.name] = run.describe(sources)[0].content
+    return contents
 
 
 def decode_tag(tag: bytes) -> str:

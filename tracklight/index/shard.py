@@ -25,9 +25,15 @@ from tracklight.index.event_file import (
     read_values,
 )
 from tracklight.index.pack import CorruptPackError, release_pages
-from tracklight.index.run import RunIndex
+from tracklight.index.run import RunIndex, list_plugin_data
 from tracklight.index.series_query import SeriesQuery, View, apply
-from tracklight.index.tags import get_last_points, list_shared_tags, list_tags, summarize
+from tracklight.index.tags import (
+    SummaryTable,
+    get_last_points,
+    list_shared_tags,
+    list_tags,
+    summarize,
+)
 from tracklight.logdir.access import open_filesystem
 from tracklight.logdir.discover import DiscoveredFile
 from tracklight.logdir.file_changes import FileChange, classify_change, detect_change
@@ -40,6 +46,7 @@ from tracklight.types import (
     Series,
     SeriesSummary,
     SharedTag,
+    SummaryColumns,
     TagInfo,
     ValueLocations,
 )
@@ -52,6 +59,9 @@ SeriesKey = tuple[str, str]
 
 #: Up to this many items, a loop is faster than handing them over to threads.
 _MIN_PARALLEL_ITEMS = 16
+
+#: The table of summaries is kept from this many runs on.
+_MIN_CACHED_SUMMARIES = 1000
 
 
 class Shard:
@@ -77,6 +87,9 @@ class Shard:
         self._filesystems = FileSystems()
         self._problems: dict[str, Message] = {}
         self._progress = Progress(0, 0, 0, 0)
+        self._generation = 0
+        """Grows with every change of the rows."""
+        self._summaries: tuple[tuple[int, list[str]], SummaryTable] | None = None
 
     # ---- refresh
 
@@ -160,16 +173,17 @@ class Shard:
         release_pages()
         return summaries
 
+    def summary_columns(self, runs: Sequence[str], tag: str) -> SummaryColumns:
+        columns = self._retry_if_corrupt(lambda: self._get_summary_table(runs).summarize(tag))
+        release_pages()
+        return columns
+
     def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
         return self._retry_if_corrupt(lambda: [*self._iter_last_points(keys)])
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         with self._lock:
-            return {
-                name: run.describe(sources)[0].content
-                for name, run in self._runs.items()
-                if (sources := run.sources().get(tag))
-            }
+            return list_plugin_data(self._runs.values(), tag)
 
     def locate(self, run: str, tag: str) -> ValueLocations:
         return self._retry_if_corrupt(lambda: self._get_run(run).locate(tag))
@@ -194,6 +208,15 @@ class Shard:
         return self._retry_if_corrupt(
             lambda: {run: self._get_run(run).scalar_or_empty(tag) for run in runs}
         )
+
+    def _get_summary_table(self, runs: Sequence[str]) -> SummaryTable:
+        """Return the table of some runs; that of the last long list is kept until one changes."""
+        if len(runs) < _MIN_CACHED_SUMMARIES:
+            return SummaryTable([self._runs.get(run) for run in runs])
+        key = self._generation, list(runs)
+        if self._summaries is None or self._summaries[0] != key:
+            self._summaries = key, SummaryTable([self._runs.get(run) for run in runs])
+        return self._summaries[1]
 
     def _get_run(self, name: str) -> RunIndex:
         try:
@@ -225,6 +248,7 @@ class Shard:
                     changed.add(name)
                     run.files = files
             self._runs = updated
+            self._generation += 1
             self._forget_all_but({(name, f.path) for name, files in runs.items() for f in files})
         return changed
 
@@ -307,6 +331,7 @@ class Shard:
 
     def _advance(self, files: int = 0, done_bytes: int = 0) -> None:
         with self._lock:
+            self._generation += 1
             progress = self._progress
             self._progress = Progress(
                 progress.files_done + files,

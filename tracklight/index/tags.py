@@ -4,7 +4,8 @@
 - `list_shared_tags`: the tags of many runs together, the first request of a page with ten thousand
   runs. Most runs have the same tags with the same metadata; they are summed up as one group.
 - `get_last_points`: the last point of some series, without reading the others.
-- `summarize`: count, last point and extremes of one series.
+- `summarize`: count, last point and extremes of one series; `SummaryTable`: those of one tag in
+  many runs as columns.
 """
 
 from __future__ import annotations
@@ -19,9 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.formats.batch import META_GRAPH_TAG, Points, ScalarType
-from tracklight.index.blocks import Block, BlockHeader
+from tracklight.index.blocks import Block
 from tracklight.index.event_file import EventFile
-from tracklight.index.run import RunIndex, TagSource, decode_tag, get_kind, is_known_plugin
+from tracklight.index.pack import stack_headers
+from tracklight.index.run import (
+    RunIndex,
+    TagSource,
+    decode_tag,
+    find_series,
+    get_kind,
+    is_known_plugin,
+    split_metadata,
+)
 from tracklight.logdir.names import natural_key
 from tracklight.types import (
     Bool,
@@ -33,6 +43,7 @@ from tracklight.types import (
     SeriesSummary,
     SharedTag,
     Stamp,
+    SummaryColumns,
     TagInfo,
 )
 
@@ -40,7 +51,10 @@ from tracklight.types import (
 #: tuple, because there is one for every tag of every run.
 _SeriesRow = tuple[int, int, float, int, float, bool]
 
-#: Tags, contents and metadata of a file.
+#: Series of runs with the same tags are summed up when there are this many.
+_MAX_PENDING_SERIES = 1 << 18
+
+#: Tags, contents and metadata of a file, without the content of plugins.
 _TagGroupKey = tuple[tuple[bytes, ...], tuple[int, ...], tuple[tuple[int, bytes], ...]]
 
 
@@ -185,8 +199,18 @@ def _is_increasing(rows: Sequence[_SeriesRow]) -> bool:
 def list_shared_tags(runs: Sequence[RunIndex]) -> tuple[SharedTag, ...]:
     """Return the tags of some runs, each with the runs that have it, in the order of the runs."""
     groups: dict[_TagGroupKey, _TagGroup] = {}
-    ungrouped = [run for run in runs if not _add_to_group(run, groups)]
+    ungrouped = []
+    for run in runs:
+        if len(run.files) != 1 or len(run.files[0].sessions) > 1:
+            ungrouped.append(run)
+            continue
+        key = _make_group_key(run.files[0])
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _TagGroup(run)
+        group.add(run)
     tags = [tag for group in groups.values() for tag in group.iter_tags()]
+    ungrouped += [run for group in groups.values() for run in group.rejected]
     tags += [make_shared_tag(run.name, info) for run in ungrouped for info in list_tags(run)]
     return merge_shared_tags(tags, [run.name for run in runs])
 
@@ -244,49 +268,46 @@ def _order_last(stamp: Stamp) -> tuple[int, float]:
     return stamp.step, -math.inf if math.isnan(stamp.wall_time) else stamp.wall_time
 
 
-def _add_to_group(run: RunIndex, groups: dict[_TagGroupKey, _TagGroup]) -> bool:
-    """Add a run to the group with the same tags; return False if it has to be listed by itself.
+def _make_group_key(file: EventFile) -> _TagGroupKey:
+    """Return what the tags of a file have in common with those of other runs.
 
-    Only runs with one file, one session and increasing steps can be grouped.
+    The content of a plugin, such as the hyperparameters of a session, differs between runs.
     """
-    if len(run.files) != 1:
-        return False
-    (file,) = run.files
-    headers = [block.header for block in _iter_blocks(file)]
-    if len(file.sessions) > 1 or not _are_increasing(headers):
-        return False
-    key = file.tags, file.contents, tuple(file.metadata.items())
-    group = groups.get(key)
-    if group is None:
-        group = groups[key] = _TagGroup(run)
-    return group.add(run.name, headers)
+    metadata = [
+        (series, data if (parts := split_metadata(data)) is None else parts[0])
+        for series, data in file.metadata.items()
+    ]
+    return file.tags, file.contents, tuple(metadata)
 
 
-def _iter_blocks(file: EventFile) -> Iterator[Block[Any]]:
+def _iter_blocks(file: EventFile) -> Iterator[tuple[Block[Any], bool]]:
+    """Yield the blocks of a file, and whether they have points."""
     for session in file.sessions:
-        yield from session.points.blocks
-        yield from session.references.blocks
-
-
-def _are_increasing(headers: list[BlockHeader]) -> bool:
-    """Return whether all series increase within their block and no series is in two blocks."""
-    if not all(header.is_increasing.all() for header in headers):
-        return False
-    if len(headers) < 2:
-        return True
-    # Series are numbered from 0. (`np.unique` would import NumPy's masked arrays, 1 MB.)
-    blocks_of_series = np.bincount(np.concatenate([header.series for header in headers]))
-    return bool((blocks_of_series < 2).all())
+        for points in session.points.blocks:
+            yield points, True
+        for references in session.references.blocks:
+            yield references, False
 
 
 class _TagGroup:
-    """Runs with the same tags, summed up tag by tag."""
+    """Runs with the same tags, summed up tag by tag, many runs at once.
+
+    Attributes:
+        rejected: Runs that have to be listed by themselves: they have a series whose steps do not
+            increase or that is in several blocks, or one whose kind is not that of other runs.
+    """
 
     def __init__(self, run: RunIndex) -> None:
         size = len(run.files[0].tags)
+        self.rejected: list[RunIndex] = []
         self._tags = run.files[0].tags
         self._descriptions = [run.describe([(0, series)]) for series in range(size)]
-        self._has_known_kinds = all(is_known_plugin(plugin) for _, plugin in self._descriptions)
+        self._has_known_kind = np.array(
+            [is_known_plugin(plugin) for _, plugin in self._descriptions], np.bool_
+        )
+        self._has_points: NDArray[np.int8] = np.full(size, -1, np.int8)
+        """Whether series of unknown plugins have points; -1 until there is a run."""
+        self._pending: list[RunIndex] = []
         self._runs: list[str] = []
         self._count = np.zeros(size, np.int64)
         self._first_step = np.full(size, np.iinfo(np.int64).max)
@@ -294,36 +315,13 @@ class _TagGroup:
         self._last_step = np.full(size, np.iinfo(np.int64).min)
         self._last_wall = np.full(size, np.nan)
 
-    def add(self, run: str, headers: Iterable[BlockHeader]) -> bool:
-        """Add a run; return False if the kind of a tag depends on the values of the run."""
-        if not self._has_known_kinds:
-            return False
-        self._runs.append(run)
-        for header in headers:
-            self._add_header(header)
-        return True
-
-    def _add_header(self, header: BlockHeader) -> None:
-        series = header.series
-        self._count[series] += np.diff(header.starts)
-        step, wall = self._first_step[series], self._first_wall[series]
-        is_tie = header.first_step == step
-        # NaN is replaced by any time, and never replaces one.
-        is_sooner = (header.first_wall < wall) | np.isnan(wall)
-        is_earlier = (header.first_step < step) | (is_tie & is_sooner)
-        if is_earlier.any():
-            self._first_step[series[is_earlier]] = header.first_step[is_earlier]
-            self._first_wall[series[is_earlier]] = header.first_wall[is_earlier]
-        step, wall = self._last_step[series], self._last_wall[series]
-        is_tie = header.last_step == step
-        is_later = (header.last_step > step) | (
-            is_tie & ((header.last_wall > wall) | np.isnan(wall))
-        )
-        if is_later.any():
-            self._last_step[series[is_later]] = header.last_step[is_later]
-            self._last_wall[series[is_later]] = header.last_wall[is_later]
+    def add(self, run: RunIndex) -> None:
+        self._pending.append(run)
+        if len(self._pending) * len(self._tags) > _MAX_PENDING_SERIES:
+            self._sum_up_pending()
 
     def iter_tags(self) -> Iterator[SharedTag]:
+        self._sum_up_pending()
         runs = tuple(self._runs)
         for series, tag in enumerate(self._tags if runs else ()):
             if tag == META_GRAPH_TAG or not self._count[series]:
@@ -332,7 +330,7 @@ class _TagGroup:
             yield SharedTag(
                 tag=decode_tag(tag),
                 plugin=plugin,
-                kind=get_kind(plugin, has_points=False),
+                kind=get_kind(plugin, has_points=self._has_points[series] == 1),
                 runs=runs,
                 count=int(self._count[series]),
                 overwritten=0,
@@ -341,6 +339,57 @@ class _TagGroup:
                 display_name=metadata.display_name,
                 description=metadata.description,
             )
+
+    def _sum_up_pending(self) -> None:
+        runs, self._pending = self._pending, []
+        blocks = [
+            (number, block, has_points)
+            for number, run in enumerate(runs)
+            for block, has_points in _iter_blocks(run.files[0])
+        ]
+        stacked = stack_headers([block for _, block, _ in blocks])
+        if not len(stacked.block):
+            self._runs += [run.name for run in runs]
+            return
+        columns = stacked.columns
+        owner = np.array([number for number, _, _ in blocks])[stacked.block]
+        has_points = np.array([is_points for _, _, is_points in blocks])[stacked.block]
+        series = columns["series"]
+        # A series in two blocks of a run; series are numbered from 0.
+        cell = owner * len(self._tags) + series
+        is_bad = ~columns["is_increasing"] | (np.bincount(cell) > 1)[cell]
+        is_bad |= self._find_other_kinds(series, has_points)
+        is_rejected = np.zeros(len(runs), np.bool_)
+        is_rejected[owner[is_bad]] = True
+        kept = ~is_rejected[owner]
+        for run, bad in zip(runs, is_rejected.tolist(), strict=True):
+            if bad:
+                self.rejected.append(run)
+            else:
+                self._runs.append(run.name)
+        self._add_rows({name: column[kept] for name, column in columns.items()})
+
+    def _add_rows(self, columns: dict[str, NDArray[Any]]) -> None:
+        series = columns["series"]
+        np.add.at(self._count, series, columns["count"])
+        for best, wall, end, choose_step, choose_wall in (
+            (self._first_step, self._first_wall, "first", np.minimum, np.fmin),
+            (self._last_step, self._last_wall, "last", np.maximum, np.fmax),
+        ):
+            before = best.copy()
+            choose_step.at(best, series, columns[f"{end}_step"])
+            wall[best != before] = np.nan
+            # Of several runs with that step, the earliest or latest time; NaN is ignored.
+            rows = np.flatnonzero(columns[f"{end}_step"] == best[series])
+            choose_wall.at(wall, series[rows], columns[f"{end}_wall"][rows])
+
+    def _find_other_kinds(self, series: NDArray[Any], has_points: Bool) -> Bool:
+        """Return which series have another kind than the same series of the first run."""
+        first, index = np.unique(series, return_index=True)
+        is_unset = self._has_points[first] < 0
+        self._has_points[first[is_unset]] = has_points[index[is_unset]]
+        is_other: Bool = ~self._has_known_kind[series] & (self._has_points[series] != has_points)
+        return is_other
 
 
 # ---- last points and summaries of series
@@ -410,6 +459,70 @@ def summarize(series: Series) -> SeriesSummary:
     lowest = _make_point(current, int(finite[np.argmin(values)]))
     highest = _make_point(current, int(finite[np.argmax(values)]))
     return SeriesSummary(len(current), last, lowest, highest)
+
+
+class SummaryTable:
+    """Last, lowest and highest value of all series of many runs, without assembling them.
+
+    Most runs have one file with one block of points, whose header has these numbers.
+    """
+
+    def __init__(self, runs: Sequence[RunIndex | None]) -> None:
+        self._runs = runs
+        self._simple: list[int] = []
+        self._others: list[int] = []
+        self._tables: dict[tuple[bytes, ...], int] = {}
+        table_of_block: list[int] = []
+        blocks = []
+        for row, run in enumerate(runs):
+            if run is None:
+                continue
+            if len(run.files) != 1 or len(run.files[0].sessions) != 1:
+                self._others.append(row)
+            elif len(own := run.files[0].sessions[0].points.blocks) > 1:
+                self._others.append(row)
+            elif own:
+                self._simple.append(row)
+                blocks.append(own[0])
+                table = self._tables.setdefault(run.files[0].tags, len(self._tables))
+                table_of_block.append(table)
+        self._headers = stack_headers(blocks)
+        # For each row of the headers: its run, and the number of the table of its tags.
+        self._run_of_row = np.array(self._simple, np.int64)[self._headers.block]
+        self._table_of_row = np.array(table_of_block, np.int64)[self._headers.block]
+
+    def summarize(self, tag: str) -> SummaryColumns:
+        """Return the numbers of a tag in all runs."""
+        columns = np.full((4, len(self._runs)), np.nan)
+        is_present = np.zeros(len(self._runs), np.bool_)
+        others = [(row, run) for row in self._others if (run := self._runs[row]) is not None]
+        found = [find_series(tags, tag) for tags in self._tables]
+        # -1 matches no series; several tags that are shown as one are not looked up here.
+        wanted = np.array([-1 if series is None else series for series in found], np.int64)
+        several = np.array([series == -1 for series in found], np.bool_)
+        headers = self._headers.columns
+        is_found = headers["series"] == wanted[self._table_of_row] if len(found) else []
+        found_rows = np.flatnonzero(is_found)
+        target = self._run_of_row[found_rows]
+        is_simple = headers["is_increasing"][found_rows]
+        assembled = [target[~is_simple]]
+        if several.any():
+            assembled.append(np.unique(self._run_of_row[several[self._table_of_row]]))
+        for row in np.concatenate(assembled).tolist():
+            if (run := self._runs[row]) is not None:
+                others.append((row, run))
+        found_rows, target = found_rows[is_simple], target[is_simple]
+        is_present[target] = True
+        for number, name in enumerate(("last_value", "low", "high", "last_step")):
+            columns[number, target] = headers[name][found_rows]
+        for row, run in others:
+            summary = summarize(run.scalar_or_empty(tag))
+            if summary.last is not None:
+                is_present[row] = True
+                columns[0, row], columns[3, row] = summary.last.value, summary.last.step
+            if summary.min is not None and summary.max is not None:
+                columns[1, row], columns[2, row] = summary.min.value, summary.max.value
+        return SummaryColumns(is_present, *columns)
 
 
 def _get_last_row(series: Series) -> int:

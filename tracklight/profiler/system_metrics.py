@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -23,6 +24,7 @@ _JOIN_TIMEOUT_S = 5.0
 _FILE_SUFFIX = ".system"
 _EXTRA = "system"
 _GB = 1e9
+_MB = 1e6
 
 
 class MetricSource(Protocol):
@@ -33,8 +35,23 @@ class MetricSource(Protocol):
     def close(self) -> None: ...
 
 
+class _Rate:
+    """The change of a counter of bytes since the previous reading, in MB/s."""
+
+    def __init__(self, read: Callable[[], int]) -> None:
+        self._read = read
+        self._last: tuple[float, int] | None = None
+
+    def __call__(self) -> float:
+        now, count = time.monotonic(), self._read()
+        last, self._last = self._last, (now, count)
+        if last is None or now <= last[0]:
+            return 0.0
+        return max(0, count - last[1]) / (now - last[0]) / _MB
+
+
 class HostMetrics:
-    """CPU and memory of the machine and of this process.
+    """CPU, memory, disk and network of the machine, and CPU and memory of this process.
 
     CPU percentages cover the time since the previous reading of the same thread, so the first
     reading of a thread has none worth logging.
@@ -43,6 +60,12 @@ class HostMetrics:
     def __init__(self, psutil: ModuleType) -> None:
         self._psutil = psutil
         self._process = psutil.Process()
+        self._rates = {
+            "disk_read_mb_s": _Rate(lambda: psutil.disk_io_counters().read_bytes),
+            "disk_write_mb_s": _Rate(lambda: psutil.disk_io_counters().write_bytes),
+            "network_received_mb_s": _Rate(lambda: psutil.net_io_counters().bytes_recv),
+            "network_sent_mb_s": _Rate(lambda: psutil.net_io_counters().bytes_sent),
+        }
 
     def read(self) -> Iterator[tuple[str, float]]:
         readers: dict[str, Callable[[], float]] = {
@@ -50,11 +73,12 @@ class HostMetrics:
             "cpu_percent": self._psutil.cpu_percent,
             "memory_percent": lambda: self._psutil.virtual_memory().percent,
             "process_memory_gb": lambda: self._process.memory_info().rss / _GB,
+            **self._rates,
         }
         for name, reader in readers.items():
             try:
                 yield name, float(reader())
-            except (self._psutil.Error, OSError):
+            except (self._psutil.Error, OSError, AttributeError):
                 continue  # not available here, for example in a container without /proc
 
     def close(self) -> None:

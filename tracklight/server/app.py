@@ -45,6 +45,7 @@ from tracklight.server.responses import describe_error, get_exception_handlers
 from tracklight.server.routing import API_PREFIX, LazyRouter, create_openapi_route, create_routes
 from tracklight.server.run_table.api import RunTableApi
 from tracklight.server.run_table.run_columns import RunColumnsApi
+from tracklight.server.run_table.run_details import RunDetailsApi
 from tracklight.server.source import LogOverview, LogSource, LogWatcher, Refresher
 from tracklight.server.static_export.api import StaticExportApi
 from tracklight.util.user_dirs import get_notes_path
@@ -199,10 +200,11 @@ def create_app(
     registry = _load_dashboards(source, overview, live, access)
     store = NotesStore(get_notes_path(root.path for root in source.roots))
     alert_service = AlertService(source, store, live, alerts)
-    prewarmer = Prewarmer(source, overview, registry)
+    run_columns = RunColumnsApi(source, overview)
+    run_table = RunTableApi(source, overview, run_columns, store.read)
+    prewarmer = Prewarmer(source, overview, registry, run_table.prepare)
     refresher.listeners += [alert_service.on_refresh, prewarmer.on_refresh]
     stats = RequestStats()
-    run_columns = RunColumnsApi(source, overview)
 
     def list_routes() -> list[Route]:
         return [*own_routes, *registry.routes()]
@@ -213,7 +215,8 @@ def create_app(
         *live.routes(),
         *BlobApi(source).routes(),
         *run_columns.routes(),
-        *RunTableApi(source, overview, run_columns, store.read).routes(),
+        *run_table.routes(),
+        *RunDetailsApi(source, overview, run_columns.hparams, run_table.get_table).routes(),
         *NotesApi(store, alert_service).routes(),
         *StaticExportApi(source, overview, access).routes(),
         create_openapi_route(list_routes),

@@ -217,17 +217,22 @@ def _describe_failure(error: BaseException) -> str:
 
 
 class Prewarmer:
-    """Call `Dashboard.prepare` of all active dashboards after the first refresh.
+    """Call `Dashboard.prepare` of all active dashboards, and more, after the first refresh.
 
     This happens in a thread of its own, so that a slow plugin does not delay live updates.
     """
 
     def __init__(
-        self, source: LogSource, overview: LogOverview, registry: DashboardRegistry
+        self,
+        source: LogSource,
+        overview: LogOverview,
+        registry: DashboardRegistry,
+        prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self._source = source
         self._overview = overview
         self._registry = registry
+        self._prepare_server = prepare
         self._is_started = False
 
     def on_refresh(self, delta: Delta | None) -> None:
@@ -240,6 +245,7 @@ class Prewarmer:
     def _prepare(self) -> None:
         try:
             active = self._registry.list_active(self._source, self._overview.tags())
+            self._prepare_server()
         except Exception:  # the first request reports the error
             log.exception("listing the active dashboards failed")
             return

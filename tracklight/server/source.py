@@ -279,6 +279,13 @@ class VersionedCache(Generic[T]):
         self._lock = threading.Lock()
         self._cached: tuple[tuple[int, Progress], T] | None = None
 
+    def find(self) -> T | None:
+        """Return the value if it was computed for the current log."""
+        cached = self._cached
+        if cached is None or cached[0] != (self._source.version, self._source.progress):
+            return None
+        return cached[1]
+
     def get(self) -> T:
         with self._lock:
             # The version grows at the end of a refresh, but runs already grow during it.

@@ -229,6 +229,8 @@ class Run:
         self._has_records = False
         self._is_config_written = False
         self._location = warnings.get_user_location()
+        self._recorders: list[Callable[[], None]] = []
+        """Called at the end of the run."""
 
     @property
     def path(self) -> str:
@@ -304,6 +306,8 @@ class Run:
 
     def _finish(self, failed: bool, error: BaseException | None) -> None:
         atexit.unregister(self._finish_at_exit)
+        while self._recorders:
+            self._recorders.pop()()
         if not self.writer.is_closed:
             self._write_config()
             end = RunEnd(failed, _describe_exception(error), time.time())
@@ -343,6 +347,19 @@ class Run:
             step = max(0, self._next_step - 1)
             for tag, leaf in iter_flattened({name: value}):
                 _log_value(tag, leaf, step)
+
+    def _start_recording(self, *, console: bool, system_metrics: bool) -> None:
+        with self._catch_errors("run"):
+            if console:
+                from tracklight.writer.console_capture import ConsoleCapture
+
+                self._recorders.append(ConsoleCapture(self.path).stop)
+            if system_metrics:
+                from tracklight.profiler.system_metrics import SystemMetricsLogger
+
+                metrics = SystemMetricsLogger(self.path, strict=self.writer.strict)
+                metrics.start()
+                self._recorders.append(metrics.stop)
 
     def _defer_config(self) -> None:
         """Write the hyperparameters just before the first record of the program.
@@ -396,6 +413,8 @@ def run(
     timestamp: bool = False,
     trial_id: str | None = None,
     save_code: bool = False,
+    console: bool = False,
+    system_metrics: bool = False,
     strict: bool | None = None,
 ) -> Run:
     """Start a run and make it the default writer of `tracklight.summary`.
@@ -411,7 +430,11 @@ def run(
         name: Name of the run.
         timestamp: Append the current time to the name.
         trial_id: Runs with the same id are shown as one trial.
-        save_code: Log the program's main file as the text ``run/source``.
+        save_code: Log the program's main file as the text ``run/source``, and the difference to the
+            git commit as ``run/diff``.
+        console: Copy what the program prints to ``console.log`` in the directory of the run.
+        system_metrics: Log CPU, memory, disk, network and GPU use as scalars ``system/…`` once a
+            second; needs the extra ``system``.
         strict: Raise exceptions on misuse instead of warning; by default TRACKLIGHT_STRICT decides.
 
     Returns:
@@ -435,6 +458,7 @@ def run(
     new_run = Run(writer, values, run_name, trial_id)
     _log_environment(new_run, save_code=save_code)
     new_run._defer_config()
+    new_run._start_recording(console=console, system_metrics=system_metrics)
     atexit.register(new_run._finish_at_exit)
     return new_run
 
@@ -444,6 +468,7 @@ def _log_environment(new_run: Run, *, save_code: bool) -> None:
         from tracklight.writer.environment import (
             collect_run_start,
             describe_environment,
+            read_git_diff,
             read_main_source,
         )
 
@@ -453,6 +478,9 @@ def _log_environment(new_run: Run, *, save_code: bool) -> None:
         source = read_main_source() if save_code else None
         if source is not None:
             summary.text("run/source", source, step=0)
+        diff = read_git_diff() if save_code and start.git_commit.endswith("+") else None
+        if diff is not None:
+            summary.text("run/diff", diff, step=0)
 
 
 def _describe_exception(error: BaseException | None) -> str:

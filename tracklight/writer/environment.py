@@ -79,6 +79,15 @@ def read_main_source() -> str | None:
     return f"`{path}`\n\n{fence}python\n{source}\n{fence}\n"
 
 
+def read_git_diff() -> str | None:
+    """Return the changes of tracked files since the commit as Markdown; None above 1 MiB."""
+    diff = _run_git("diff", "HEAD")
+    if not diff or len(diff) > _MAX_SOURCE_BYTES:
+        return None
+    fence = "`" * (_count_backticks(diff) + 3)
+    return f"{fence}diff\n{diff}\n{fence}\n"
+
+
 def find_git_revision() -> str | None:
     """Return the commit hash of the working directory, with a plus if tracked files differ."""
     head = _run_git("rev-parse", "HEAD")

@@ -92,7 +92,7 @@ class LogBuilder:
             self.source,
             overview,
             RunHParams(self.source, overview),
-            RunMetrics(self.source, overview),
+            RunMetrics(self.source),
             lambda: NotesDocument(runs=self.notes),
             lambda: now,
         )

@@ -33,6 +33,7 @@ from tracklight.types import (
     Series,
     SeriesSummary,
     SharedTag,
+    SummaryColumns,
     TagInfo,
     ValueLocations,
 )
@@ -211,6 +212,9 @@ class RemoteShard:
 
     def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
         return self._query("summaries", keys)  # type: ignore[no-any-return]
+
+    def summary_columns(self, runs: Sequence[str], tag: str) -> SummaryColumns:
+        return self._query("summary_columns", runs, tag)  # type: ignore[no-any-return]
 
     def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
         return self._query("last_points", keys)  # type: ignore[no-any-return]

@@ -151,11 +151,18 @@ class RunTableApi:
             Route("runs/export", RunExportRequest, self.export),
         ]
 
+    def prepare(self) -> None:
+        """Read what every request needs, so that the first ones are fast in a large log."""
+        table = self.get_table()
+        self._columns.hparams.read()
+        for tag in table.list_metrics()[:1]:
+            table.find_column(f"last:{tag}")
+
     def read_page(self, request: RunTableRequest) -> RunTableResponse:
         """Return a page of the table of runs, filtered, sorted and grouped."""
         from tracklight.server.run_table import queries
 
-        table = self._get_table()
+        table = self.get_table()
         rows = _select(table, request)
         sort = [queries.SortKey.parse(text) for text in request.sort]
         ordered = queries.sort_rows(table, rows, sort)
@@ -184,17 +191,18 @@ class RunTableApi:
 
     def list_names(self, request: RunFilterRequest) -> RunNamesResponse:
         """Return the names of all runs that match a filter, in order."""
-        table = self._get_table()
+        table = self.get_table()
         return RunNamesResponse([table.names[row] for row in _order(table, request).tolist()])
 
     def export(self, request: RunExportRequest) -> Blob:
         """Return the matching runs as a file."""
         from tracklight.server.run_table.export import export_table
 
-        table = self._get_table()
+        table = self.get_table()
         return export_table(table, _order(table, request), request.columns, request.format)
 
-    def _get_table(self) -> RunTable:
+    def get_table(self) -> RunTable:
+        """Return the current table of runs."""
         if self._store is None:
             from tracklight.server.run_table.table import RunTableStore
 

@@ -88,9 +88,13 @@ def group_rows(
 ) -> Groups:
     """Group sorted rows, and sort the groups by the aggregates of the sort keys."""
     columns = [table.get_column(key) for key in group_by]
-    codes = np.stack([_encode_values(column, rows) for column in columns], axis=1)
-    _, first, group_of = np.unique(codes, axis=0, return_index=True, return_inverse=True)
-    group_of = group_of.reshape(-1)
+    codes = np.zeros(len(rows), np.int64)
+    for column in columns:
+        distinct, own = np.unique(_encode_values(column, rows), return_inverse=True)
+        # Numbering the combinations again keeps them small, however many columns there are.
+        codes = np.unique(codes * len(distinct) + own.reshape(-1), return_inverse=True)[1]
+        codes = codes.reshape(-1)
+    _, first, group_of = np.unique(codes, return_index=True, return_inverse=True)
     order = np.argsort(group_of, kind="stable")
     starts = np.searchsorted(group_of[order], np.arange(len(first)))
     members = [rows[part] for part in np.split(order, starts[1:])]
@@ -174,8 +178,12 @@ def summarize_texts(column: TableColumn, rows: Int64) -> tuple[HParamValue | Non
         rows = rows[column.states[rows] != CellState.MISSING]
     if not len(rows):
         return None, 0
-    codes = np.unique(column.values[rows])
-    return (column.get_value(int(rows[0])) if len(codes) == 1 else None), len(codes)
+    values = column.values[rows]
+    if column.kind in ("text", "labels", "state"):  # small numbers: counting beats sorting
+        distinct = int(np.count_nonzero(np.bincount(values.astype(np.int64))))
+    else:
+        distinct = len(np.unique(values))
+    return (column.get_value(int(rows[0])) if distinct == 1 else None), distinct
 
 
 def _format_label(label: HParamValue | None) -> str:

@@ -5,32 +5,31 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from tracklight.analysis.source import Empty
 from tracklight.errors import UsageError
-from tracklight.formats.hparams import SESSION_START_TAG, HParamValue
+from tracklight.formats.hparams import SESSION_START_TAG, HParamValue, parse_session_start_info
+from tracklight.logdir.discover import iter_ancestors
 from tracklight.logdir.names import natural_key
 from tracklight.plugin import Route
 from tracklight.server.source import LogOverview, LogSource, RunRow, VersionedCache
-from tracklight.types import SeriesSummary
+from tracklight.types import Bool, Float64, SummaryColumns
 from tracklight.util.json_number import JsonNumber, to_json_number
 from tracklight.util.lru_cache import LruCache
 
 _MAX_EXAMPLE_VALUES = 20
-#: Each metric takes about 2 MB for 10,000 runs.
+#: Each metric takes about 3 MB for 100,000 runs.
 _MAX_CACHED_METRICS = 32
 
-#: The last, lowest and highest value of a metric in one run, and its last step.
-MetricValues = tuple[float | None, float | None, float | None, float | None]
 HParams = Mapping[str, HParamValue]
 Cell = bool | JsonNumber | None
 
-#: The prefixes of column keys, in the order of `MetricValues`.
+#: The prefixes of the keys of metrics: last, lowest and highest value, and the last step.
 METRIC_FIELDS = ("last", "min", "max", "step")
-_NO_VALUES: MetricValues = (None, None, None, None)
 _NO_HPARAMS: HParams = {}
 
 
@@ -76,7 +75,7 @@ class RunColumnsApi:
     def __init__(self, source: LogSource, overview: LogOverview) -> None:
         self._overview = overview
         self.hparams = RunHParams(source, overview)
-        self.metrics = RunMetrics(source, overview)
+        self.metrics = RunMetrics(source)
         self._columns = VersionedCache(source, self._build_list)
 
     def routes(self) -> Sequence[Route]:
@@ -91,8 +90,9 @@ class RunColumnsApi:
 
     def read_columns(self, request: ColumnsRequest) -> ColumnsResponse:
         """Return the values of some columns of the run table."""
-        runs = list(self._overview.runs())
-        return ColumnsResponse(runs, {key: self._read_column(key, runs) for key in request.columns})
+        rows = self._overview.runs()
+        columns = {key: self._read_column(key, rows) for key in request.columns}
+        return ColumnsResponse(list(rows), columns)
 
     def _build_list(self) -> ColumnListResponse:
         columns: dict[str, list[HParamValue]] = {}
@@ -105,20 +105,20 @@ class RunColumnsApi:
             [describe_hparam(name, columns[name]) for name in names], sorted(tags, key=natural_key)
         )
 
-    def _read_column(self, key: str, runs: Sequence[str]) -> list[Cell]:
+    def _read_column(self, key: str, rows: Mapping[str, RunRow]) -> list[Cell]:
         kind, _, name = key.partition(":")
         if kind == "hparam":
             hparams = self.hparams.read()
-            return [make_cell(hparams.get(run, _NO_HPARAMS).get(name)) for run in runs]
+            return [make_cell(hparams.get(run, _NO_HPARAMS).get(name)) for run in rows]
         if kind not in METRIC_FIELDS:
             raise UsageError(
                 "runs.unknown_column",
                 'there is no column "{key}"; use hparam:NAME, last:TAG, min:TAG or max:TAG',
                 key=key,
             )
-        values = self.metrics.read(name)
-        index = METRIC_FIELDS.index(kind)
-        return [make_cell(values.get(run, _NO_VALUES)[index]) for run in runs]
+        values, is_missing = get_metric_column(self.metrics.read(name, rows), kind)
+        pairs = zip(values.tolist(), is_missing.tolist(), strict=True)
+        return [None if missing else to_json_number(value) for value, missing in pairs]
 
 
 class RunHParams:
@@ -128,10 +128,29 @@ class RunHParams:
         self._source = source
         self._overview = overview
         self._cached = VersionedCache(source, self._read)
+        self._records = VersionedCache(source, lambda: source.plugin_data(SESSION_START_TAG))
 
     def read(self) -> Mapping[str, HParams]:
         """Return the hyperparameters of all runs that have some."""
         return self._cached.get()
+
+    def read_some(self, runs: Sequence[str]) -> Mapping[str, HParams]:
+        """Return the hyperparameters of some runs, without parsing those of all runs if possible.
+
+        Parsing 100,000 records takes seconds, and the first page of a table shows 200 of them.
+        """
+        known = self._cached.find()
+        if known is not None or self._source.settings() or self._source.study_files():
+            return self.read()
+        records = self._records.get()
+        found: dict[str, HParams] = {}
+        for run in runs:
+            owner = next((name for name in iter_ancestors(run) if name in records), None)
+            start = None if owner is None else parse_session_start_info(records[owner])
+            if start is None or not start.hparams:
+                return self.read() if records else {}
+            found[run] = start.hparams
+        return found
 
     def _read(self) -> Mapping[str, HParams]:
         if not (self._source.settings() or self._source.plugin_data(SESSION_START_TAG)):
@@ -147,40 +166,43 @@ class RunHParams:
 class RunMetrics:
     """The last, lowest and highest values of metrics, computed again only for grown runs."""
 
-    def __init__(self, source: LogSource, overview: LogOverview) -> None:
+    def __init__(self, source: LogSource) -> None:
         self._source = source
-        self._overview = overview
         self._lock = threading.Lock()
-        self._cache: LruCache[str, dict[str, tuple[RunRow, MetricValues]]] = LruCache(
-            max_items=_MAX_CACHED_METRICS
-        )
+        self._cache: LruCache[str, _CachedMetric] = LruCache(max_items=_MAX_CACHED_METRICS)
 
-    def read(self, tag: str) -> dict[str, MetricValues]:
-        """Return the values of the scalar ``tag`` in all runs that have it."""
+    def read(self, tag: str, rows: Mapping[str, RunRow]) -> SummaryColumns:
+        """Return the values of the scalar ``tag`` in all runs, which are those of an overview."""
         with self._lock:
-            cached = self._refresh(tag)
-            self._cache.put(tag, cached)
-        return {run: values for run, (_, values) in cached.items()}
+            cached = self._cache.find(tag)
+            if cached is None or cached.rows is not rows:
+                cached = _CachedMetric(rows, self._update(tag, rows, cached))
+                self._cache.put(tag, cached)
+        return cached.columns
 
-    def _refresh(self, tag: str) -> dict[str, tuple[RunRow, MetricValues]]:
-        rows = self._overview.runs()
-        before = self._cache.find(tag) or {}
-        runs = [run for run in self._overview.runs_with_scalar(tag) if run in rows]
+    def _update(
+        self, tag: str, rows: Mapping[str, RunRow], cached: _CachedMetric | None
+    ) -> SummaryColumns:
+        names = list(rows)
+        if cached is None or list(cached.rows) != names:
+            return self._source.summary_columns(names, tag)
         # The row of a run has its bytes and points: if it is the same, so are the values.
-        grown = [
-            run
-            for run in runs
-            if run not in before
-            or (before[run][0] is not rows[run] and before[run][0] != rows[run])
-        ]
-        summaries = self._source.summaries([(run, tag) for run in grown])
-        updated = {
-            run: (rows[run], get_metric_values(summary))
-            for run, summary in zip(grown, summaries, strict=True)
-            if summary is not None
-        }
-        cached = before | updated
-        return {run: cached[run] for run in runs if run in cached}
+        pairs = zip(cached.rows.values(), rows.values(), strict=True)
+        grown = [at for at, (old, new) in enumerate(pairs) if old is not new and old != new]
+        if not grown:
+            return cached.columns
+        values = self._source.summary_columns([names[at] for at in grown], tag)
+        columns = {}
+        for name in SummaryColumns.__slots__:
+            column = getattr(cached.columns, name).copy()
+            column[grown] = getattr(values, name)
+            columns[name] = column
+        return SummaryColumns(**columns)
+
+
+class _CachedMetric(NamedTuple):
+    rows: Mapping[str, RunRow]
+    columns: SummaryColumns
 
 
 def describe_hparam(name: str, values: Iterable[HParamValue]) -> HParamColumn:
@@ -204,11 +226,12 @@ def compute_extent(numbers: Iterable[float]) -> tuple[float | None, float | None
     return min(finite, default=None), max(finite, default=None)
 
 
-def get_metric_values(summary: SeriesSummary) -> MetricValues:
-    """Return the numbers that the table shows of a series."""
-    points = (summary.last, summary.min, summary.max)
-    last, low, high = (None if point is None else point.value for point in points)
-    return last, low, high, None if summary.last is None else float(summary.last.step)
+def get_metric_column(columns: SummaryColumns, field: str) -> tuple[Float64, Bool]:
+    """Return the values of one of `METRIC_FIELDS` in all runs, and which of them are missing."""
+    if field == "last":
+        return columns.last, ~columns.is_present
+    values = {"min": columns.low, "max": columns.high, "step": columns.step}[field]
+    return values, np.isnan(values)
 
 
 def make_cell(value: HParamValue | None) -> Cell:

@@ -16,10 +16,10 @@ state of that directory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,53 +64,96 @@ class RunState(IntEnum):
 STATE_NAMES = [state.name.lower() for state in RunState]
 
 
-@dataclass(frozen=True)
+class RecordParser(Generic[T]):
+    """Parses records of runs when they are needed; records never change."""
+
+    def __init__(self, parse: Callable[[bytes], T | None]) -> None:
+        self._parse = parse
+        self._parsed: dict[bytes, T | None] = {}
+
+    def find(self, content: bytes | None) -> T | None:
+        """Return a parsed record; None if there is none, or if it is invalid."""
+        if content is None:
+            return None
+        if content not in self._parsed:
+            self._parsed[content] = self._parse(content)
+        return self._parsed[content]
+
+    def forget_all_but(self, contents: Mapping[str, bytes]) -> None:
+        """Forget the records that no run has anymore."""
+        if len(self._parsed) > 2 * len(contents):
+            kept = set(contents.values())
+            self._parsed = {data: it for data, it in self._parsed.items() if data in kept}
+
+
+@dataclass(frozen=True, eq=False)
 class RunRecords:
     """What programs recorded about runs; runs below a directory share its records."""
 
-    starts: Mapping[str, RunStart]
-    ends: Mapping[str, RunEnd]
     owners: Sequence[str | None]
     """For each run, the run that has its records."""
     has_start: Bool
+    ends: Mapping[str, RunEnd]
+    start_contents: Mapping[str, bytes]
+    start_parser: RecordParser[RunStart]
 
-    def list_starts(self) -> list[RunStart | None]:
-        """Return the record of the start of each run."""
-        return [None if owner is None else self.starts.get(owner) for owner in self.owners]
+    def find_start(self, owner: str | None) -> RunStart | None:
+        """Return the record of the start of an owner of records."""
+        if owner is None:
+            return None
+        return self.start_parser.find(self.start_contents.get(owner))
 
     def list_ends(self) -> list[RunEnd | None]:
         return [None if owner is None else self.ends.get(owner) for owner in self.owners]
 
 
-def read_records(source: LogSource, overview: LogOverview) -> RunRecords:
-    """Read the records of all runs; tags that no run has cost nothing."""
-    known = {shared.tag for shared in overview.tags()}
+class RecordReader:
+    """Reads the records of all runs. Tags that no run has cost nothing."""
 
-    def read(tag: str) -> Mapping[str, bytes]:
-        return source.plugin_data(tag) if tag in known else {}
+    def __init__(self, source: LogSource, overview: LogOverview) -> None:
+        self._source = source
+        self._overview = overview
+        self._starts = RecordParser(parse_run_start)
+        self._ends = RecordParser(parse_run_end)
+        self._session_ends = RecordParser(parse_session_end_info)
 
-    starts = _parse_all(read(RUN_START_TAG), parse_run_start)
-    ends = {
-        run: RunEnd(end.status == Status.FAILURE, "", end.wall_time)
-        for run, end in _parse_all(read(SESSION_END_TAG), parse_session_end_info).items()
-        if end.status in (Status.SUCCESS, Status.FAILURE)
-    }
-    ends |= _parse_all(read(RUN_END_TAG), parse_run_end)
-    started = starts.keys() | read(SESSION_START_TAG).keys()
-    recorded = started | ends.keys()
-    runs = overview.runs()
-    if not recorded:
-        return RunRecords({}, {}, [None] * len(runs), np.zeros(len(runs), np.bool_))
-    owners = [
-        next((name for name in iter_ancestors(run) if name in recorded), None) for run in runs
-    ]
-    has_start = np.array([owner in started for owner in owners], np.bool_)
-    return RunRecords(starts, ends, owners, has_start)
+    def read(self, runs: Iterable[str]) -> RunRecords:
+        """Read the records of some runs, in their order."""
+        tags = (RUN_START_TAG, RUN_END_TAG, SESSION_START_TAG, SESSION_END_TAG)
+        runs_with: dict[str, set[str]] = {tag: set() for tag in tags}
+        for shared in self._overview.tags():
+            if shared.tag in runs_with:
+                runs_with[shared.tag].update(shared.runs)
+
+        def read(tag: str) -> Mapping[str, bytes]:
+            return self._source.plugin_data(tag) if runs_with[tag] else {}
+
+        ends = {
+            run: RunEnd(end.status == Status.FAILURE, "", end.wall_time)
+            for run, end in _parse_all(read(SESSION_END_TAG), self._session_ends).items()
+            if end.status in (Status.SUCCESS, Status.FAILURE)
+        }
+        ends |= _parse_all(read(RUN_END_TAG), self._ends)
+        started = runs_with[RUN_START_TAG] | runs_with[SESSION_START_TAG]
+        recorded = started | ends.keys()
+        owners = [_find_owner(run, recorded) for run in runs] if recorded else [None for _ in runs]
+        has_start = np.array([owner in started for owner in owners], np.bool_)
+        starts = read(RUN_START_TAG)
+        self._starts.forget_all_but(starts)
+        return RunRecords(owners, has_start, ends, starts, self._starts)
 
 
-def _parse_all(contents: Mapping[str, bytes], parse: Callable[[bytes], T | None]) -> dict[str, T]:
-    parsed = ((run, parse(content)) for run, content in contents.items())
-    return {run: record for run, record in parsed if record is not None}
+def _find_owner(run: str, recorded: Container[str]) -> str | None:
+    if run in recorded:
+        return run
+    return next((name for name in iter_ancestors(run) if name in recorded), None)
+
+
+def _parse_all(contents: Mapping[str, bytes], parser: RecordParser[T]) -> dict[str, T]:
+    parsed = ((run, parser.find(content)) for run, content in contents.items())
+    records = {run: record for run, record in parsed if record is not None}
+    parser.forget_all_but(contents)
+    return records
 
 
 @dataclass(eq=False)
@@ -135,12 +178,18 @@ class StateTracker:
         """When each run ended; NaN without a valid record."""
         self._has_failed = np.array([end is not None and end.failed for end in ends], np.bool_)
         # Only processes that this one could see are checked; dead ones once.
+        is_open = (self.records.has_start & np.isnan(self.end)).tolist()
+        pairs = zip(self.records.owners, is_open, strict=True)
+        starts = {
+            owner: self.records.find_start(owner) if self._namespace else None
+            for owner in dict.fromkeys(owner for owner, has_no_end in pairs if has_no_end)
+        }
         self._processes = {
             owner: start
-            for owner, start in self.records.starts.items()
-            if start.pid > 0 and self._namespace and start.pid_namespace == self._namespace
+            for owner, start in starts.items()
+            if start is not None and start.pid > 0 and start.pid_namespace == self._namespace
         }
-        self._dead: set[str] = set()
+        self._dead: set[str | None] = set()
 
     def compute(self, now: float) -> NDArray[np.uint8]:
         """Return the `RunState` of each run."""

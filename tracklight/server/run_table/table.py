@@ -16,20 +16,19 @@ from typing import Literal
 import numpy as np
 
 from tracklight.analysis.experiments.hparam_columns import CellColumn, CellState, encode_cells
-from tracklight.errors import UsageError
-from tracklight.formats.hparams import HParamValue
+from tracklight.errors import RunNotFoundError, UsageError
+from tracklight.formats.hparams import HParamValue, RunStart
 from tracklight.server.notes import NotesDocument, RunNote
 from tracklight.server.run_table.run_columns import (
     METRIC_FIELDS,
     RunHParams,
     RunMetrics,
-    get_metric_values,
+    get_metric_column,
 )
 from tracklight.server.run_table.run_states import (
     STATE_NAMES,
-    RunRecords,
+    RecordReader,
     StateTracker,
-    read_records,
 )
 from tracklight.server.source import LogOverview, LogSource, RunRow
 from tracklight.types import Float64, Int64
@@ -70,12 +69,18 @@ class _LogColumns:
     """The part of the table that depends on the log only."""
 
     def __init__(
-        self, source: LogSource, overview: LogOverview, hparams: RunHParams, metrics: RunMetrics
+        self,
+        source: LogSource,
+        overview: LogOverview,
+        records: RecordReader,
+        hparams: RunHParams,
+        metrics: RunMetrics,
     ) -> None:
-        self.rows: Sequence[RunRow] = list(overview.runs().values())
-        self.names = [row.name for row in self.rows]
+        self._runs = overview.runs()
+        self.rows: Sequence[RunRow] = list(self._runs.values())
+        self.names = list(self._runs)
         self.index_of = {name: index for index, name in enumerate(self.names)}
-        self.records: RunRecords = read_records(source, overview)
+        self.records = records.read(self.names)
         self.tracker = StateTracker(self.rows, self.records)
         self._source = source
         self._overview = overview
@@ -98,14 +103,23 @@ class _LogColumns:
         with self._lock:
             return self._cached.find(key) is not None
 
-    def read_metric_cells(self, field: str, tag: str, rows: Int64) -> list[float | None]:
-        """Return a metric of some rows, without reading that of all others."""
-        keys = [(self.names[row], tag) for row in rows.tolist()]
-        number = METRIC_FIELDS.index(field)
-        return [
-            None if summary is None else get_metric_values(summary)[number]
-            for summary in self._source.summaries(keys)
-        ]
+    def find_cells(self, key: str, rows: Int64) -> list[HParamValue | None] | None:
+        """Return a column in some rows without reading it in all others; None if it has to be."""
+        kind, _, name = key.partition(":")
+        names = [self.names[row] for row in rows.tolist()]
+        if kind in METRIC_FIELDS and name in self._scalar_tags:
+            columns = self._source.summary_columns(names, name)
+            values, is_missing = get_metric_column(columns, kind)
+            pairs = zip(values.tolist(), is_missing.tolist(), strict=True)
+            return [None if missing else value for value, missing in pairs]
+        if kind == "hparam":
+            hparams = self._hparams.read_some(names)
+            return [own.get(name) if (own := hparams.get(run)) else None for run in names]
+        if key in _START_FIELDS:
+            owners = (self.records.owners[row] for row in rows.tolist())
+            starts = [self.records.find_start(owner) for owner in owners]
+            return [getattr(it, _START_FIELDS[key]) or None if it else None for it in starts]
+        return None
 
     @cached_property
     def hparam_names(self) -> list[str]:
@@ -116,13 +130,17 @@ class _LogColumns:
     def metric_names(self) -> list[str]:
         return list(self._overview.scalar_tags())
 
+    @cached_property
+    def _scalar_tags(self) -> frozenset[str]:
+        return frozenset(self.metric_names)
+
     def _build(self, key: str) -> TableColumn | None:
         if key in _PLAIN_COLUMNS:
             return _PLAIN_COLUMNS[key](self)
         kind, _, name = key.partition(":")
         if kind == "hparam":
             return self._build_hparam(key, name)
-        if kind in METRIC_FIELDS and name in self.metric_names:
+        if kind in METRIC_FIELDS and name in self._scalar_tags:
             return self._build_metric(name, kind)
         return None
 
@@ -134,23 +152,8 @@ class _LogColumns:
         return make_column(key, cells)
 
     def _build_metric(self, tag: str, field: str) -> TableColumn:
-        """Build all columns of a metric at once, since one summary has all of its numbers."""
-        columns = np.full((len(METRIC_FIELDS), len(self.names)), np.nan)
-        is_missing = np.ones(columns.shape, np.bool_)
-        for run, values in self._metrics.read(tag).items():
-            row = self.index_of.get(run)
-            if row is not None:
-                for number, value in enumerate(values):
-                    if value is not None:
-                        columns[number, row] = value
-                        is_missing[number, row] = False
-        built = {
-            name: make_number_column(f"{name}:{tag}", "number", columns[number], is_missing[number])
-            for number, name in enumerate(METRIC_FIELDS)
-        }
-        for column in built.values():
-            self._cached.put(column.key, column)
-        return built[field]
+        values, is_missing = get_metric_column(self._metrics.read(tag, self._runs), field)
+        return make_number_column(f"{field}:{tag}", "number", values, is_missing)
 
     # ---- columns of all runs
 
@@ -172,14 +175,18 @@ class _LogColumns:
         ends = np.where(np.isnan(tracker.end), tracker.last, tracker.end)
         return make_number_column("duration", "duration", np.maximum(ends - starts, 0.0))
 
-    def _build_start_texts(self, key: str, field: str) -> TableColumn:
-        starts = self.records.list_starts()
+    def _build_start_texts(self, key: str) -> TableColumn:
+        starts = map(self.records.find_start, self.records.owners)
+        field = _START_FIELDS[key]
         return make_column(key, [getattr(it, field) or None if it else None for it in starts])
 
 
 def _to_floats(values: Iterable[JsonNumber | None]) -> Float64:
     return np.array([np.nan if value is None else float(value) for value in values], np.float64)
 
+
+#: Columns of the record of the start of a run, and its fields.
+_START_FIELDS = {"host": "host", "user": "user", "commit": "git_commit", "command": "command"}
 
 _PLAIN_COLUMNS: dict[str, Callable[[_LogColumns], TableColumn]] = {
     "name": _LogColumns._build_names,
@@ -195,10 +202,10 @@ _PLAIN_COLUMNS: dict[str, Callable[[_LogColumns], TableColumn]] = {
     "bytes": lambda log: make_number_column(
         "bytes", "bytes", np.array([row.bytes for row in log.rows], np.float64)
     ),
-    "host": lambda log: log._build_start_texts("host", "host"),
-    "user": lambda log: log._build_start_texts("user", "user"),
-    "commit": lambda log: log._build_start_texts("commit", "git_commit"),
-    "command": lambda log: log._build_start_texts("command", "command"),
+    "host": lambda log: log._build_start_texts("host"),
+    "user": lambda log: log._build_start_texts("user"),
+    "commit": lambda log: log._build_start_texts("commit"),
+    "command": lambda log: log._build_start_texts("command"),
     "error": lambda log: make_column(
         "error", [end.error or None if end else None for end in log.records.list_ends()]
     ),
@@ -281,18 +288,32 @@ class RunTable:
     def read_cells(self, key: str, rows: Int64) -> tuple[ColumnKind, list[HParamValue | None]]:
         """Return the kind of a column and its values in some rows.
 
-        A metric that nothing was sorted or filtered by is read for these rows only: reading it for
-        100,000 runs takes seconds.
+        A column that nothing was sorted or filtered by is read for these rows only, which is much
+        less than reading it for 100,000 runs.
         """
-        field, _, tag = key.partition(":")
-        if (
-            field in METRIC_FIELDS
-            and tag in self._log.metric_names
-            and not self._log.is_cached(key)
-        ):
-            return "number", [*self._log.read_metric_cells(field, tag, rows)]
+        if not self._log.is_cached(key):
+            cells = self._log.find_cells(key, rows)
+            if cells is not None:
+                is_metric = key.partition(":")[0] in METRIC_FIELDS
+                return ("number" if is_metric else make_column(key, cells).kind), cells
         column = self.get_column(key)
         return column.kind, column.take_cells(rows)
+
+    def get_row(self, name: str) -> int:
+        """Return the row of a run; raises RunNotFoundError."""
+        try:
+            return self._log.index_of[name]
+        except KeyError:
+            raise RunNotFoundError(name, self.names) from None
+
+    def read_row(self, row: int, keys: Iterable[str]) -> dict[str, HParamValue | None]:
+        """Return some cells of one run."""
+        return {key: self.get_column(key).get_value(row) for key in keys}
+
+    def find_start(self, row: int) -> RunStart | None:
+        """Return what the program of a run recorded at its start."""
+        records = self._log.records
+        return records.find_start(records.owners[row])
 
     def get_note(self, row: int) -> RunNote:
         return self._notes.runs.get(self.names[row], _EMPTY_NOTE)
@@ -394,6 +415,7 @@ class RunTableStore:
     ) -> None:
         self._source = source
         self._overview = overview
+        self._records = RecordReader(source, overview)
         self._hparams = hparams
         self._metrics = metrics
         self._read_notes = read_notes
@@ -407,6 +429,8 @@ class RunTableStore:
             # The version grows at the end of a refresh, but runs already grow during it.
             state = self._source.version, self._source.progress
             if self._cached is None or self._cached[0] != state:
-                log = _LogColumns(self._source, self._overview, self._hparams, self._metrics)
+                log = _LogColumns(
+                    self._source, self._overview, self._records, self._hparams, self._metrics
+                )
                 self._cached = state, log
             return RunTable(self._cached[1], self._read_notes(), self._clock())

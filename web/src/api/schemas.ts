@@ -92,6 +92,36 @@ export interface ServerRoutes {
     readonly request: RunExportRequest;
     readonly response: Blob;
   };
+  /** Return what is known about one run. */
+  readonly 'POST runs/details': {
+    readonly request: RunRequest;
+    readonly response: RunDetailsResponse;
+  };
+  /** Return the hyperparameters, environments, metrics and code of several runs. */
+  readonly 'POST runs/compare': {
+    readonly request: CompareRequest;
+    readonly response: CompareResponse;
+  };
+  /** Return the files in the directory of a run, without those of runs below it. */
+  readonly 'POST runs/files': {
+    readonly request: RunRequest;
+    readonly response: RunFilesResponse;
+  };
+  /** Return the beginning of a file of a run as text, if it is text. */
+  readonly 'POST runs/preview': {
+    readonly request: RunFileRequest;
+    readonly response: RunFilePreview;
+  };
+  /** Return a file of a run: images to show, everything else to save. */
+  readonly 'GET runs/file': {
+    readonly request: RunFileRequest;
+    readonly response: Blob;
+  };
+  /** Return the last lines of a console log, with progress bars collapsed. */
+  readonly 'POST runs/console': {
+    readonly request: ConsoleRequest;
+    readonly response: ConsoleResponse;
+  };
   /** Return all notes, annotations, layouts and alerts. */
   readonly 'GET notes': {
     readonly request: Empty;
@@ -259,6 +289,16 @@ export interface ChartLayoutInput {
   readonly categories?: readonly LayoutCategoryInput[] | null;
 }
 
+/**
+ * The difference between the code of the baseline and that of a run, as a unified diff. `diff` is
+ * empty if there is none, and null if one of them did not log its code.
+ */
+export interface CodeDiff {
+  readonly run: string;
+  readonly diff: string | null;
+  readonly is_truncated: boolean;
+}
+
 /** The available columns; `metrics` are the tags of scalars. */
 export interface ColumnListResponse {
   readonly hparams: readonly HParamColumn[];
@@ -274,6 +314,72 @@ export interface ColumnsRequest {
 export interface ColumnsResponse {
   readonly runs: readonly string[];
   readonly columns: Readonly<Record<string, readonly Cell[]>>;
+}
+
+/**
+ * The runs to compare; the first one is the baseline. Curves diverge at the first common step where
+ * values differ by more than `tolerance` times the larger one.
+ */
+export interface CompareRequest {
+  readonly runs: readonly string[];
+  /** Default: `1e-6`. */
+  readonly tolerance?: number;
+}
+
+/**
+ * Runs side by side, in the order of the request. `first_divergence` is, for each run, the lowest
+ * step at which any of its curves leaves that of the baseline.
+ */
+export interface CompareResponse {
+  readonly runs: readonly string[];
+  readonly states: readonly string[];
+  readonly config: readonly ComparedValue[];
+  readonly environment: readonly ComparedValue[];
+  readonly metrics: readonly ComparedMetric[];
+  readonly code: readonly CodeDiff[];
+  readonly first_divergence: readonly (number | null)[];
+}
+
+/**
+ * A scalar in each run, null in runs without it. `diverges_at` is, for each run, the first step at
+ * which its curve differs from that of the baseline; null if it does not, or if there is nothing to
+ * compare.
+ */
+export interface ComparedMetric {
+  readonly tag: string;
+  readonly last: readonly (JsonNumber | null)[];
+  readonly min: readonly (JsonNumber | null)[];
+  readonly max: readonly (JsonNumber | null)[];
+  readonly diverges_at: readonly (number | null)[];
+  readonly differs: boolean;
+}
+
+/** A value in each run, null in runs without it. */
+export interface ComparedValue {
+  readonly name: string;
+  readonly values: readonly Cell[];
+  readonly differs: boolean;
+}
+
+/** A line, an array in JSON; `time` is in seconds since 1970, null if it is unknown. */
+export type ConsoleLine = readonly [time: number | null, stream: Stream | null, text: string];
+
+/** A console log; `lines` limits the result to the last ones. */
+export interface ConsoleRequest extends RunFileRequest {
+  /** Default: `2000`. */
+  readonly lines?: number;
+}
+
+/**
+ * The last lines of a console log. `total` counts the lines of the part that was read. Progress
+ * bars are reduced to their last state. Texts keep escape sequences of colors.
+ */
+export interface ConsoleResponse {
+  readonly path: string;
+  readonly bytes: number;
+  readonly total: number;
+  readonly is_truncated: boolean;
+  readonly lines: readonly ConsoleLine[];
 }
 
 /** A damaged region of an event file, in bytes; an array in JSON. */
@@ -408,6 +514,22 @@ export interface LogdirProbe {
   readonly examples: readonly string[];
 }
 
+/** The numbers of a scalar; `step` is that of its last point. */
+export interface MetricRow {
+  readonly tag: string;
+  readonly count: number;
+  readonly last: JsonNumber | null;
+  readonly min: JsonNumber | null;
+  readonly max: JsonNumber | null;
+  readonly step: JsonNumber | null;
+}
+
+/** A hyperparameter, or a fact about the environment. */
+export interface NamedValue {
+  readonly name: string;
+  readonly value: Cell;
+}
+
 /** A tag that is new in a run; it may be reported more than once. */
 export interface NewTag {
   readonly run: string;
@@ -479,11 +601,65 @@ export interface RootRow {
   readonly path: string;
 }
 
+/**
+ * What is known about a run. Times are in seconds since 1970, the duration in seconds.
+ * `environment` has what the program recorded about itself and its machine, `source` the main file
+ * of the program and `diff` the difference to its commit, null if they were not logged.
+ */
+export interface RunDetailsResponse {
+  readonly name: string;
+  readonly state: string;
+  readonly start: JsonNumber | null;
+  readonly updated: JsonNumber | null;
+  readonly duration: JsonNumber | null;
+  readonly error: string;
+  readonly points: number;
+  readonly bytes: number;
+  readonly environment: readonly NamedValue[];
+  readonly config: readonly NamedValue[];
+  readonly metrics: readonly MetricRow[];
+  readonly tags: readonly TagRow[];
+  readonly source: string | null;
+  readonly diff: string | null;
+  readonly captures: number;
+  readonly has_dump: boolean;
+}
+
 /** The table as a file, with these columns; without any, with all that have values. */
 export interface RunExportRequest extends RunFilterRequest {
   readonly format: 'csv' | 'json' | 'parquet';
   /** Default: `[]`. */
   readonly columns?: readonly string[];
+}
+
+/** The beginning of a file: `text` is null if it is not UTF-8 text. */
+export interface RunFilePreview {
+  readonly path: string;
+  readonly bytes: number;
+  readonly media_type: string;
+  readonly text: string | null;
+  readonly is_truncated: boolean;
+}
+
+/** A file of a run, by its path relative to the directory of the run. */
+export interface RunFileRequest {
+  readonly run: string;
+  readonly path: string;
+}
+
+/** A file in the directory of a run; `path` is relative to it, `mtime` in seconds. */
+export interface RunFileRow {
+  readonly path: string;
+  readonly bytes: number;
+  readonly mtime: number;
+  readonly content: 'events' | 'console' | 'image' | 'other';
+}
+
+/** The files of a run, without those of runs below it; `total` counts all of them. */
+export interface RunFilesResponse {
+  readonly directory: string;
+  readonly total: number;
+  readonly files: readonly RunFileRow[];
 }
 
 /**
@@ -533,6 +709,11 @@ export interface RunNoteUpdate {
   readonly remove_labels?: readonly string[];
   /** Default: `{}`. */
   readonly expected?: ExpectedNote;
+}
+
+/** A run by name. */
+export interface RunRequest {
+  readonly run: string;
 }
 
 /** A run with its counts. */
@@ -650,6 +831,8 @@ export interface StatusResponse {
   readonly status: LoadStatus;
   readonly directories: readonly LogdirProbe[];
 }
+
+export type Stream = 'stdout' | 'stderr';
 
 /** The runs whose tags to list. */
 export interface TagNamesRequest {

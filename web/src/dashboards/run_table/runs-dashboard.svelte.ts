@@ -28,6 +28,7 @@ const NAME_KEY = 'name';
 const FILTER_DELAY_MS = 120;
 const MAX_AUTO_HPARAMS = 5;
 const MAX_AUTO_METRICS = 4;
+export const MAX_COMPARED_RUNS = 20;
 /** Scalars that are logged with training but do not measure its quality. */
 const BOOKKEEPING = /(^|\/|_)(epoch|step|lr|learning_rate|hp_metric)\b|^lr-|^system\//i;
 
@@ -58,6 +59,8 @@ export class RunsDashboard {
   readonly rows: PagedRows<RunTableRequest, RunTableResponse>;
   readonly #chosenColumns: Param<readonly string[] | null>;
   readonly #widths: Param<Widths>;
+  readonly #openRun: Param<string>;
+  readonly #comparedRuns: Param<readonly string[]>;
   readonly #available: Query<ColumnListResponse>;
 
   /** Runs that bulk actions apply to. */
@@ -112,6 +115,8 @@ export class RunsDashboard {
     this.showsHidden = url.param('rt-hidden', flag, false);
     this.#chosenColumns = url.param('rt-columns', columnsCodec, null);
     this.#widths = preferences.param('run-table-widths', json(isWidths, {}), {});
+    this.#openRun = url.param('rt-run', text, '');
+    this.#comparedRuns = url.param('rt-compare', list, []);
     this.#available = context.query(columnListQuery, () => ({}));
     this.rows = new PagedRows(context, runTableQuery, () => this.#request, {
       debounceMs: FILTER_DELAY_MS,
@@ -202,6 +207,34 @@ export class RunsDashboard {
       .getApi('runs')
       .post<RunNamesResponse>('names', this.filterRequest);
     return names;
+  }
+
+  // ---- one run, and several side by side
+
+  openRun(name: string): void {
+    this.#openRun.set(name, 'push');
+    this.#comparedRuns.set([]);
+  }
+
+  openComparison(names: readonly string[]): void {
+    this.#comparedRuns.set(names.slice(0, MAX_COMPARED_RUNS), 'push');
+    this.#openRun.set('');
+  }
+
+  /** Show the table again. */
+  closeDetails(): void {
+    if (this.shownRun === '') this.#comparedRuns.set([], 'push');
+    else this.#openRun.set('', 'push');
+    this.#comparedRuns.set([]);
+  }
+
+  /** The run whose page is open; empty without one. */
+  get shownRun(): string {
+    return this.#openRun.value;
+  }
+
+  get comparedRuns(): readonly string[] {
+    return this.#comparedRuns.value;
   }
 
   showInCharts(names: readonly string[]): void {

@@ -1,0 +1,76 @@
+"""The run page and the comparison of runs, opened from the table of runs and by URL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import tracklight
+from tests.web.conftest import Serve
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def url(tmp_path: Path, serve: Serve) -> str:
+    for name, lr, factor in (("base", 0.1, 1.0), ("other", 0.2, 1.5)):
+        config = {"lr": lr, "optimizer": {"name": "adam", "beta": 0.9}}
+        with tracklight.run(tmp_path, config, name=name, save_code=True) as run:
+            for step in range(20):
+                run.log({"loss": (1.0 if step < 10 else factor) / (step + 1)}, step)
+                run.log({"system/cpu_percent": 50.0 + step}, step)
+    log = tmp_path / "base/train.log"
+    log.write_text("10%\r100%\n\x1b[31mno such file\x1b[0m\n")
+    return serve(tmp_path).address
+
+
+def test_opens_a_run_and_returns(url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{url}?tab=runs")
+    page.get_by_role("button", name="Open base").click()
+    expect(page).to_have_url(re.compile("rt-run=base"))
+    expect(page.get_by_role("heading", name="base")).to_be_visible()
+    config = page.get_by_role("region", name="Hyperparameters")
+    expect(config).to_contain_text("optimizer")
+    expect(config).to_contain_text("adam")
+    expect(page.get_by_role("region", name="Environment")).to_contain_text("Python")
+    metrics = page.get_by_role("table", name="Summary metrics")
+    expect(metrics.get_by_role("row").filter(has_text="loss")).to_contain_text("0.05")
+    page.go_back()
+    expect(page.get_by_role("grid", name="Runs")).to_be_visible()
+
+
+def test_shows_charts_console_and_files(url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{url}?tab=runs&rt-run=base&rt-tab=charts")
+    expect(page.get_by_role("img", name=re.compile("^loss"))).to_be_visible()
+    page.get_by_role("button", name="System and console").click()
+    expect(page.get_by_role("img", name=re.compile("cpu_percent"))).to_be_visible()
+    console = page.get_by_role("log")
+    expect(console).to_contain_text("100%")
+    expect(console).not_to_contain_text("10%\r")
+    expect(console).to_contain_text("no such file")
+    page.get_by_role("button", name="Files", exact=True).click()
+    page.get_by_role("button", name=re.compile("^train.log")).click()
+    expect(page.get_by_role("region", name="Preview of train.log")).to_contain_text("no such file")
+    expect(page).to_have_url(re.compile("rt-file=train.log"))
+
+
+def test_compares_selected_runs(url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{url}?tab=runs")
+    for name in ("base", "other"):
+        page.get_by_role("checkbox", name=f"Select {name}").check()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    config = page.get_by_role("table", name="Hyperparameters")
+    expect(config.get_by_role("row").filter(has_text="lr")).to_contain_text("0.2")
+    expect(config).not_to_contain_text("optimizer")
+    page.get_by_role("checkbox", name="Show equal values").check()
+    expect(config).to_contain_text("optimizer")
+    page.get_by_role("button", name="Metrics", exact=True).click()
+    metrics = page.get_by_role("table", name="Metrics")
+    first = metrics.get_by_role("row").filter(has_text="First step of divergence")
+    expect(first).to_contain_text("10")
+    expect(metrics.get_by_role("row").filter(has_text="loss")).to_contain_text("+50%")
+    expect(page).to_have_url(re.compile("rt-compare=base,other"))
