@@ -35,7 +35,7 @@ from tracklight.analysis.graphs.hierarchy import (
     get_scope,
 )
 from tracklight.analysis.graphs.model import ARGUMENT, RESULT, Graph, TensorLookup
-from tracklight.analysis.graphs.op_docs import OpDocs
+from tracklight.analysis.graphs.model_files.op_docs import OpDocs
 from tracklight.analysis.graphs.queries import Adjacency, TextIndex
 from tracklight.analysis.graphs.statistics import NodeStatistics, compute_node_statistics
 from tracklight.errors import UsageError

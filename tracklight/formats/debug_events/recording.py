@@ -221,7 +221,8 @@ def find_origin(health: Float32, tensors: Sequence[WatchedTensor], rows: Int64) 
 
 def compute_histogram(values: Float32) -> NDArray[np.uint8]:
     """Return the share of finite values in each bin; 255 is all of them, 0 is none."""
-    return compute_histograms({0: values}, 1)[0]
+    shares: NDArray[np.uint8] = compute_histograms({0: values}, 1)[0]
+    return shares
 
 
 def compute_histograms(samples: Mapping[int, Float32], count: int) -> NDArray[np.uint8]:
