@@ -172,6 +172,8 @@ def test_selects_hosts_and_reports_damaged_capture(board: str, open_page: OpenPa
     page = open_page(board)
     choose_capture(page, "Select capture", "jax")
     bits = section(page, "Utilization").locator("[data-share=short]")
+    rate = section(page, "Utilization").locator("[data-rate=flops]")
+    expect(rate).to_contain_text(re.compile(r"FLOP/s .*% of .*NVIDIA H200"))
     host = page.get_by_role("combobox", name="Host", exact=True)
     host.select_option("worker-f32")
     expect(page).to_have_url(re.compile("p-host=worker-f32"))

@@ -101,6 +101,11 @@ def test_roofline_has_peak_rates_of_the_device(tools: ProfileClient) -> None:
     roofs = {roof.precision: roof.flops_per_s for roof in roofline.roofs}
     assert roofs["fp16"] == 989e12
     assert (roofline.flops / (roofline.self_ms / 1e3) < 989e12).all()
+    achieved = roofline.utilization
+    assert achieved.peak_flops_per_s == roofs[achieved.precision]
+    assert 0 < achieved.flops_per_s < achieved.peak_flops_per_s
+    seconds = achieved.window_ms / 1e3
+    assert achieved.flops_per_s == pytest.approx(roofline.flops.sum() / seconds)
 
 
 def test_static_export_contains_default_view_of_tools(tools: ProfileClient) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import isnan, nan, prod
 from typing import Any, NamedTuple
@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import unique_counts
+from tracklight.analysis.profiles.attribution.utilization import list_devices
+from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.ops import EventOps, Op, OpSide, OpStats, list_instruction_ops
-from tracklight.analysis.profiles.trace import Device, Trace
+from tracklight.analysis.profiles.trace import PS_PER_MS, Device, Trace
 from tracklight.analysis.profiles.xla_programs import (
     CONVOLUTION,
     DATA_MOVEMENT,
@@ -367,6 +369,62 @@ def compute_roofline_points(op_stats: OpStats, costs: dict[Op, Cost]) -> list[Ro
         and (cost.flops or cost.bytes)
         and not isnan(cost.flops)
     ]
+
+
+# --- Utilization ---------------------------------------------------------------------------------
+
+
+class Utilization(NamedTuple):
+    """What devices achieved over the time in which they had work, idle time included."""
+
+    window_ps: int
+    """From the start of the first event on a device to the end of the last."""
+    devices: int
+    flops_per_s: float
+    """Of all devices together. Ops of unknown cost are not counted, so it may be more."""
+    bytes_per_s: float
+    """If every input and output is transferred once."""
+    known_share: float
+    """Share of the time of device ops that were counted."""
+
+
+def compute_utilization(
+    trace: Trace, op_stats: OpStats, points: Sequence[RooflinePoint]
+) -> Utilization | None:
+    """Return the rates that devices achieved; None if no cost of a device op is known.
+
+    Args:
+        trace: The trace.
+        op_stats: Its ops.
+        points: The result of `compute_roofline_points`.
+    """
+    work = trace.is_device_work
+    on_device = op_stats.sides == OpSide.DEVICE
+    if not work.any() or not points or points[0].side != OpSide.DEVICE:
+        return None
+    window_ps = int(trace.end_ps[work].max() - trace.start_ps[work].min())
+    device_ps = int(op_stats.self_ps[on_device].sum())
+    if not window_ps or not device_ps:
+        return None
+    seconds = window_ps / PS_PER_MS / 1e3
+    return Utilization(
+        window_ps=window_ps,
+        devices=len(list_devices(trace)),
+        flops_per_s=sum(point.flops for point in points) / seconds,
+        bytes_per_s=sum(point.bytes for point in points) / seconds,
+        known_share=sum(point.self_ps for point in points) / device_ps,
+    )
+
+
+def choose_peak_precision(precision: Precision, kernel_names: Iterable[str]) -> str:
+    """Return whose peak rate a program is compared with: ``fp16``, ``tf32`` or ``fp32``.
+
+    It is that of the precision in which most of the time was spent. Kernels that use TF32 say so in
+    their names.
+    """
+    if precision.low_ps > precision.full_ps:
+        return "fp16"
+    return "tf32" if any("tf32" in name for name in kernel_names) else "fp32"
 
 
 def _iter_program_costs(instructions: InstructionMap) -> Iterator[tuple[Op, Cost]]:

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tracklight.analysis.profiles.kernels import measure_precision
 from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import (
     InstructionTime,
     PeakRates,
     RooflinePoint,
+    choose_peak_precision,
     compute_roofline_points,
+    compute_utilization,
     find_peak_rates,
     measure_instruction_times,
 )
@@ -28,6 +31,7 @@ from tracklight.dashboards.profile.schemas import (
     ProgramTextResponse,
     Roof,
     RooflineResponse,
+    UtilizationResult,
     has_version,
 )
 from tracklight.dashboards.profile.store import (
@@ -360,6 +364,28 @@ def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineRespo
         bytes=np.array([point.bytes for point in points], np.float64),
         longest=np.array([point.longest_event for point in points], np.int32),
         steps=steps,
+        utilization=_make_utilization(capture, rates),
+    )
+
+
+def _make_utilization(capture: LoadedCapture, rates: PeakRates | None) -> UtilizationResult | None:
+    trace, points = capture.trace, get_roofline_points(capture)
+    found = compute_utilization(trace, capture.get_op_stats(), points)
+    if found is None:
+        return None
+    kernels = np.unique(trace.name[trace.is_device_work]).tolist()
+    names = (trace.names[kernel] for kernel in kernels)
+    precision = choose_peak_precision(measure_precision(trace), names)
+    peak = getattr(rates, precision) if rates else 0.0
+    return UtilizationResult(
+        window_ms=found.window_ps / PS_PER_MS,
+        devices=found.devices,
+        flops_per_s=found.flops_per_s,
+        bytes_per_s=found.bytes_per_s,
+        known_share=found.known_share,
+        precision=precision,
+        peak_flops_per_s=peak * found.devices or None,
+        peak_bytes_per_s=rates.bytes_per_s * found.devices if rates else None,
     )
 
 

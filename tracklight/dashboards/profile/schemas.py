@@ -318,6 +318,23 @@ class Roof(msgspec.Struct):
     flops_per_s: float
 
 
+class UtilizationResult(msgspec.Struct):
+    """What the devices achieved together, from the first event on one of them to the last.
+
+    Rates are computed from the ops of known cost, whose share of the time of all device ops is
+    ``known_share``. Peak rates are those of ``precision``; null if they are unknown.
+    """
+
+    window_ms: float
+    devices: int
+    flops_per_s: float
+    bytes_per_s: float
+    known_share: float
+    precision: str
+    peak_flops_per_s: float | None
+    peak_bytes_per_s: float | None
+
+
 class RooflineResponse(msgspec.Struct):
     """Ops with a known cost, longest self time first.
 
@@ -337,6 +354,7 @@ class RooflineResponse(msgspec.Struct):
     bytes: Float64
     longest: Int32
     steps: int
+    utilization: UtilizationResult | None
 
 
 # --- Timeline ------------------------------------------------------------------------------------

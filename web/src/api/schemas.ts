@@ -5738,6 +5738,7 @@ export interface RooflineResponse {
   readonly bytes: Float64Array;
   readonly longest: Int32Array;
   readonly steps: number;
+  readonly utilization: UtilizationResult | null;
 }
 
 /** How an event compares with all events of the same name. */
@@ -6028,6 +6029,22 @@ export interface TrackRow {
   readonly events: number;
   /** For how long at least one event ran. */
   readonly busy_ps: number;
+}
+
+/**
+ * What the devices achieved together, from the first event on one of them to the last. Rates are
+ * computed from the ops of known cost, whose share of the time of all device ops is `known_share`.
+ * Peak rates are those of `precision`; null if they are unknown.
+ */
+export interface UtilizationResult {
+  readonly window_ms: number;
+  readonly devices: number;
+  readonly flops_per_s: number;
+  readonly bytes_per_s: number;
+  readonly known_share: number;
+  readonly precision: string;
+  readonly peak_flops_per_s: number | null;
+  readonly peak_bytes_per_s: number | null;
 }
 
 // ---- Dashboard: what_if

@@ -22,6 +22,7 @@ function makeResponse(rows: readonly OpTuple[], steps = 1): RooflineResponse {
     bytes: Float64Array.from(rows, ([, , , bytes]) => bytes),
     longest: Int32Array.from(rows, () => 3),
     steps,
+    utilization: null,
   };
 }
 
