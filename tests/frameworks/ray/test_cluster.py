@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests import builders as b
+from tests.frameworks.ray.conftest import OpenCluster
 from tests.index import logs
-from tests.index.cluster.conftest import OpenCluster
 from tests.index.cluster.test_answers import check_every_route, write_runs
 from tests.server.test_http_api import open_client
 from tests.server.waiting import wait_until
@@ -21,8 +23,6 @@ from tracklight.index.catalog import Catalog
 from tracklight.index.sampling import ExtentView
 from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.index.smoothing import Smoothing
-
-pytestmark = pytest.mark.slow
 
 
 def test_every_route_answers_the_same(
@@ -202,3 +202,39 @@ def test_status_lists_missing_runs(logdir: Path, open_cluster: OpenCluster, tmp_
         wait_until(lambda: "runs are missing" not in client.get("/api/v1/status").text)
         runs = client.get("/api/v1/runs").json()["runs"]
         assert len(runs) == len(catalog.runs())
+
+
+def run_command(tmp_path: Path, *flags: str, program: str = "", **env: str) -> str:
+    """Serve a log and return what the command printed before it failed."""
+    logs.write(tmp_path / "logs", "a", logs.points(range(3)))
+    main = f"{program}\nfrom tracklight.cli import main; raise SystemExit(main())"
+    command = [sys.executable, "-c", main, str(tmp_path / "logs"), "--port=0", *flags]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env={**os.environ, **env}
+    )
+    assert done.returncode == 2, done.stderr
+    return done.stderr
+
+
+def test_reports_a_wrong_address(tmp_path: Path) -> None:
+    error = run_command(
+        tmp_path, "--cluster=ray://127.0.0.1:9", RAY_CLIENT_RECONNECT_GRACE_PERIOD="1"
+    )
+    expected = "--cluster ray://127.0.0.1:9: there is no Ray cluster at this address"
+    assert error.splitlines()[-1] == f"tracklight: {expected}"
+    assert "Traceback" not in error
+
+
+def test_reports_that_no_cluster_runs_here(tmp_path: Path) -> None:
+    error = run_command(
+        tmp_path, "--cluster=auto", RAY_ADDRESS="127.0.0.1:9", RAY_TMPDIR="/nowhere"
+    )
+    assert "Traceback" not in error
+    assert error.splitlines()[-1].startswith("tracklight: --cluster auto: no Ray cluster runs")
+
+
+def test_reports_another_version_of_ray(tmp_path: Path, ray_address: str) -> None:
+    other = "import ray; ray.__version__ = '1.0.0'; import ray._private.utils"
+    error = run_command(tmp_path, "--cluster=auto", program=other, RAY_ADDRESS=ray_address)
+    assert "Traceback" not in error
+    assert "runs another version of Ray or Python than this server" in error.splitlines()[-1]
