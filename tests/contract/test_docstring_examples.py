@@ -51,6 +51,7 @@ ONLY_PARSED = {
     "tracklight.summary.trace_export",
     "tracklight.summary.trace_on",
     "tracklight.what_if.Session",
+    "tracklight.what_if.Session.distances",
     "tracklight.what_if.Session.edit",
     "tracklight.what_if.read_table",
     "tracklight.Series.to_pandas",

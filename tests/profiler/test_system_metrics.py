@@ -20,7 +20,16 @@ from tracklight.errors import UsageWarning
 from tracklight.profiler.system_metrics import HostMetrics, SystemMetricsLogger, open_sources
 
 DEADLINE_S = 20
-HOST_METRICS = {"process_cpu_percent", "cpu_percent", "memory_percent", "process_memory_gb"}
+HOST_METRICS = {
+    "process_cpu_percent",
+    "cpu_percent",
+    "memory_percent",
+    "process_memory_gb",
+    "disk_read_mb_s",
+    "disk_write_mb_s",
+    "network_received_mb_s",
+    "network_sent_mb_s",
+}
 
 
 class FakeNvml(ModuleType):

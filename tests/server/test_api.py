@@ -63,7 +63,7 @@ def test_tag_names_of_several_runs(client: TestClient) -> None:
     def name(*runs: str) -> list[str]:
         return client.post("/api/v1/tags", json={"runs": runs}).json()["tags"]
 
-    assert name("conv", "vit") == ["loss", "acc"]
+    assert name("conv", "vit") == ["acc", "loss"]
     assert name("vit") == ["loss"]
     assert name("gone") == name() == []
 

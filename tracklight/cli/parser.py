@@ -88,9 +88,10 @@ def create_parsers() -> tuple[Parser, dict[str, Parser]]:
     return parser, parsers
 
 
-def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> None:
+def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> argparse._ArgumentGroup:
     parser.add_argument("directories", nargs="*", metavar="LOGDIR", help="the same as --logdir")
-    add = parser.add_argument_group("log").add_argument
+    group = parser.add_argument_group("log")
+    add = group.add_argument
     add("--logdir", help="directory or URL; several as name:path,name2:path2")
     add("--logdir-spec", help=argparse.SUPPRESS)
     add("--include", action="append", default=[], metavar="PATTERN",
@@ -115,10 +116,17 @@ def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> None:
     )
     add("--config", metavar="FILE", help="settings file, instead of tracklight.toml")
     add("--no-config", action="store_true", help="ignore settings files")
+    return group
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
-    _add_log(parser, cache=True)
+    log_group = _add_log(parser, cache=True)
+    add = log_group.add_argument
+    add("--shared-cache", metavar="URL",
+        help="URL or directory of a cache that several servers share")  # fmt: skip
+    add("--cluster", metavar="WHERE", help="use Ray: local:N, auto or ray://HOST:PORT")
+    add("--cluster-shards", type=int, metavar="N",
+        help="number of shards on a cluster; default: one per node")  # fmt: skip
     _add_address(parser)
     add = parser.add_argument_group("display").add_argument
     add("--window-title", default="", metavar="TEXT", help="title of the browser window")
@@ -129,18 +137,11 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add("--alert", action="append", default=[], metavar="RULE",
         help='alert rule, as in "loss above 5" or "*/loss nan"')  # fmt: skip
     add("--alert-webhook", metavar="URL", help="send new alerts to this URL as JSON")
-    add("--debugger-alerts", metavar="KINDS",
+    add("--debugger-alerts", metavar="LIST",
         help='debugger alerts to raise, as in "nan,dead_units"')  # fmt: skip
-    add = parser.add_argument_group("scale").add_argument
-    add("--cluster", metavar="WHERE",
-        help="index the log with Ray: local:N, auto or ray://HOST:PORT")  # fmt: skip
-    add("--cluster-shards", type=int, metavar="N",
-        help="number of shards on a cluster; default: one per node")  # fmt: skip
-    add("--shared-cache", metavar="URL",
-        help="URL or directory of a cache that several servers share")  # fmt: skip
     add = parser.add_argument_group("What-If").add_argument
     add("--data-dir", action="append", default=[], type=Path, metavar="DIR",
-        help="directory with data files to open in What-If; can be repeated")  # fmt: skip
+        help="directory with data files; can be repeated")  # fmt: skip
     add("--whatif-data-dir", dest="data_dir", action="append", type=Path, help=argparse.SUPPRESS)
     add("--model-host", action="append", default=[], metavar="HOST",
         help="host of model servers, besides this machine; * for any")  # fmt: skip
@@ -154,7 +155,7 @@ def _add_address(parser: argparse.ArgumentParser) -> None:
     add("--host", help="address to listen on (localhost)")
     add("--bind-all", action="store_true", help="listen on all interfaces of this machine")
     add("--port", type=_parse_port, metavar="N",
-        help="0 for any free port; default: 6006 or the next free one")  # fmt: skip
+        help="port, or 0 for any; default: 6006 or a free one")  # fmt: skip
     add("--reuse-port", type=_parse_bool, nargs="?", const=True, default=False, metavar="BOOL",
         help="allow several servers on one port")  # fmt: skip
     add(
@@ -250,7 +251,7 @@ def _add_tour(parser: argparse.ArgumentParser) -> None:
 
 def _add_port(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=_parse_port, metavar="N",
-                        help="0 for any free port; default: 6006 or the next free one")  # fmt: skip
+                        help="port, or 0 for any; default: 6006 or a free one")  # fmt: skip
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,9 @@ from tracklight.server.auth import create_policy
 
 
 @pytest.fixture
-def logdir(tmp_path: Path) -> Path:
+def logdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # The program of a pytest worker is not a file.
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
     for name, lr, factor in (("base", 0.1, 1.0), ("other", 0.2, 1.5), ("same", 0.1, 1.0)):
         config = {"lr": lr, "optimizer": {"name": "adam"}}
         with tracklight.run(tmp_path / "logs", config, name=name, save_code=True) as run:

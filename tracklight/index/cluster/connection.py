@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,9 @@ MAX_SHARDS = 1024
 #: How long to wait for actors to start; a node of an autoscaling cluster takes minutes.
 _START_TIMEOUT_S = 120.0
 _CLUSTER_START_TIMEOUT_S = 600.0
+
+#: How long to wait for the head node to accept a connection.
+_CONNECT_TIMEOUT_S = 10.0
 
 #: Memory for results on their way from local shards. Those up to 100 kB do not need it.
 _LOCAL_OBJECT_STORE_BYTES = 256 << 20
@@ -176,6 +180,7 @@ def _connect(ray: Any, address: ClusterAddress) -> None:
             "object_store_memory": _LOCAL_OBJECT_STORE_BYTES,
         }
     else:
+        _check_reachable(address)
         options |= {"address": address.text, "namespace": "tracklight"}
     attempts = _LOCAL_ATTEMPTS if address.is_local else 1
     for attempt in range(1, attempts + 1):
@@ -186,6 +191,24 @@ def _connect(ray: Any, address: ClusterAddress) -> None:
             if attempt == attempts:
                 raise UsageError(_explain_connection(error, ray, address)) from error
             ray.shutdown()
+
+
+def _check_reachable(address: ClusterAddress) -> None:
+    """Report an address that nothing listens at; Ray would try to connect for minutes.
+
+    Raises:
+        UsageError: There is nothing.
+    """
+    text = os.environ.get("RAY_ADDRESS", "") if address.text == "auto" else address.text
+    host, _, port = text.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # Ray looks for a cluster on this machine
+    try:
+        socket.create_connection((host, int(port)), _CONNECT_TIMEOUT_S).close()
+    except OSError as error:
+        raise UsageError(
+            f"--cluster {address.text}: there is no Ray cluster at {host}:{port}"
+        ) from error
 
 
 def _explain_connection(error: Exception, ray: Any, address: ClusterAddress) -> str:
