@@ -122,7 +122,8 @@ DASHBOARDS = [
         "graphs",
         "[data-node]",
         "&node=输出",
-        names=f"{OPERATIONS}|dtype|/device:GPU:0|conv|op:|shape:",
+        # The documentation of operators is that of the frameworks.
+        names=f"{OPERATIONS}|dtype|/device:GPU:0|conv|op:|shape:|Computes softmax.*|logits",
     ),
     Dashboard("hparams", "[data-trial]", views=FIRST_SEGMENTS),
     Dashboard(

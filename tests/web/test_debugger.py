@@ -46,7 +46,7 @@ other_board = board_fixture(write_dumps, "module")
 
 
 def open_debugger(open_page: OpenPage, board: str, source: str, **params: str) -> Page:
-    query = "".join(f"&db-{name}={quote(value)}" for name, value in params.items())
+    query = "".join(f"&debugger-{name}={quote(value)}" for name, value in params.items())
     return open_page(f"{board}?tab=debugger&debugger-run={quote(source)}{query}")
 
 
@@ -217,7 +217,7 @@ def test_root_cause_of_a_dump_leads_to_its_graph_and_source(
 
 
 def test_executions_link_to_graph_executions(board: str, open_page: OpenPage) -> None:
-    page = open_debugger(open_page, board, "full_health", view="executions", q="__")
+    page = open_debugger(open_page, board, "full_health", view="executions", search="__")
     table = page.get_by_role("table", name="Executions", exact=True)
     expect(table.get_by_role("row").first).to_contain_text("__forward_loss")
     table.get_by_role("row").first.locator("button").click()

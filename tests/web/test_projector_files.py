@@ -187,7 +187,7 @@ def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_pa
     expect(step).to_have_value("1")
     expect(page).to_have_url(re.compile("orbit="))
     step.fill("0")
-    expect(page).to_have_url(re.compile("cursor=0"))
+    expect(page).to_have_url(re.compile("version=0"))
     np.save(logdir / "words-3.npy", make_vectors().astype("f4") * 3)
     expect(step).to_have_attribute("max", "2")
     expect(step).to_have_value("0")

@@ -81,7 +81,7 @@ def test_plays_steps_and_compares_embeddings(points: str, open_page: OpenPage) -
     step = page.get_by_role("slider", name="Step", exact=True)
     expect(step).to_have_value("1")
     step.fill("0")
-    expect(page).to_have_url(re.compile("cursor=0"))
+    expect(page).to_have_url(re.compile("version=0"))
     drawn_points(page)
     page.get_by_role("button", name="Play steps").click()
     expect(step).to_have_value("1")

@@ -8,6 +8,7 @@ import {
   makeHeapRows,
   makeMemoryLines,
   makeStepPoints,
+  nameUniquely,
 } from './memory-data';
 
 type AllocationTuple = readonly [
@@ -151,4 +152,9 @@ describe('a heap profile', () => {
       ['step', 0, 3],
     ]);
   });
+});
+
+it('numbers programs of the same name', () => {
+  const named = nameUniquely(['a', 'b', 'a', 'a'].map((name) => ({ name })));
+  expect(named.map(({ name }) => name)).toEqual(['a', 'b', 'a (2)', 'a (3)']);
 });

@@ -361,3 +361,13 @@ export function makeStepAnnotations(names: readonly string[], starts: Float64Arr
     text: formatStepName(names[index] ?? ''),
   }));
 }
+
+/** Number rows of the same name: `jit_step`, `jit_step (2)`. */
+export function nameUniquely<Row extends { readonly name: string }>(rows: readonly Row[]): Row[] {
+  const counts = new Map<string, number>();
+  return rows.map((row) => {
+    const count = (counts.get(row.name) ?? 0) + 1;
+    counts.set(row.name, count);
+    return count === 1 ? row : { ...row, name: `${row.name} (${String(count)})` };
+  });
+}
