@@ -44,6 +44,20 @@ def test_input_of_which_no_use_is_recorded_is_a_problem() -> None:
     assert find_non_finite(health, tensors).tolist() == [0]
 
 
+def test_input_that_makes_the_gradient_of_a_weight_non_finite_is_a_problem() -> None:
+    tensors = [
+        INPUT,
+        WatchedTensor("w", "parameter"),
+        WatchedTensor("y", "output", "Dense", inputs=(0, 1)),
+        WatchedTensor("w", "gradient", of=1),
+    ]
+    health = make_health(1, 0, 0, 8)
+    rows = find_non_finite(health, tensors)
+    assert rows.tolist() == [0, 3]
+    assert find_origin(health, tensors, rows) == 0
+    assert find_non_finite(make_health(1, 0, 0, 0), tensors).tolist() == []
+
+
 def test_origin_is_computed_from_finite_tensors() -> None:
     tensors = [
         INPUT,

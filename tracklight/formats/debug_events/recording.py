@@ -174,7 +174,9 @@ def _find_unused_inputs(
     """Return non-finite inputs and constants from which only finite tensors were computed.
 
     Missing values may be marked by NaN, and left out by the program. ``jnp.var`` selects between
-    the variance and a constant NaN.
+    the variance and a constant NaN. The gradient of a weight is computed from the input that the
+    weight is multiplied with; it may be NaN where the output is not, as some implementations of
+    ReLU return 0 for NaN.
     """
     given = [row for row in bad if tensors[row].role == "input" or _is_constant(tensors[row])]
     uses: dict[int, list[int]] = {row: [] for row in given}
@@ -183,6 +185,11 @@ def _find_unused_inputs(
             if not np.isnan(health[row, 0]):
                 for it in uses.keys() & set(tensor.inputs):
                     uses[it].append(row)
+        gradients = {it.of: row for row, it in enumerate(tensors) if it.role == "gradient"}
+        for users in uses.values():
+            weights = {it for row in users for it in tensors[row].inputs}
+            weights = {it for it in weights if tensors[it].role == "parameter"}
+            users += [gradients[it] for it in weights if it in gradients]
     return {row for row, users in uses.items() if users and bad.isdisjoint(users)}
 
 
