@@ -206,15 +206,17 @@ class TorchWatcher:
         own = [self._parameter_rows.get(id(it)) for it in module.parameters(recurse=False)]
         inputs = [*_iter_tensors((args, kwargs))]
         label = name or "model"
-        for index, tensor in enumerate(_iter_tensors(output)):
-            suffix = f":{index}" if index else ""
-            self._record(
-                label + suffix,
-                type(module).__name__,
-                tensor,
-                inputs,
-                [row for row in own if row is not None],
-            )
+        # Otherwise even the attributes of tensors are looked up through the function mode.
+        with torch._C.DisableTorchFunction():
+            for index, tensor in enumerate(_iter_tensors(output)):
+                suffix = f":{index}" if index else ""
+                self._record(
+                    label + suffix,
+                    type(module).__name__,
+                    tensor,
+                    inputs,
+                    [row for row in own if row is not None],
+                )
 
     def _start_step(self, args: Any, kwargs: Mapping[str, Any]) -> None:
         if self._has_started or not self._recorder.is_computed(self.current_step):

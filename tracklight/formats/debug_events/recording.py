@@ -61,6 +61,9 @@ STAT_INDEX = {name: index for index, name in enumerate(STATS)}
 HISTOGRAM_BINS = 65
 _SIDE_BINS = HISTOGRAM_BINS // 2
 _MIN_EXPONENT = -40
+#: The bin of a float32 on its side of zero, by the bits of its exponent; -1 for infinities and NaN.
+_SIDE_BIN_OF_EXPONENT = np.clip((np.arange(256) - 126 - _MIN_EXPONENT) // 2 + 1, 0, _SIDE_BINS)
+_SIDE_BIN_OF_EXPONENT[255] = -1
 
 #: What a tensor is: an input of the model, an output of a layer or operation, the loss, a gradient
 #: of one of these, a parameter, or the change of a parameter by the optimizer.
@@ -242,13 +245,12 @@ def compute_histograms(samples: Mapping[int, Float32], count: int) -> NDArray[np
     values = np.concatenate([np.empty(0, np.float32), *samples.values()])
     lengths = [len(it) for it in samples.values()]
     rows = np.repeat(np.fromiter(samples, np.int64, len(samples)), lengths)
-    is_finite = np.isfinite(values)
+    bits = values.view(np.uint32)
+    side = _SIDE_BIN_OF_EXPONENT[bits >> 23 & 0xFF]
+    is_finite = side >= 0
     if not is_finite.all():
-        values, rows = values[is_finite], rows[is_finite]
-    _, exponent = np.frexp(values)
-    index = np.clip((exponent - _MIN_EXPONENT) // 2, 0, _SIDE_BINS - 1) + 1
-    index[(exponent < _MIN_EXPONENT) | (values == 0)] = 0
-    index = np.where(values < 0, _SIDE_BINS - index, _SIDE_BINS + index)
+        bits, side, rows = bits[is_finite], side[is_finite], rows[is_finite]
+    index = np.where(bits >> 31, _SIDE_BINS - side, _SIDE_BINS + side)
     counts = np.bincount(rows * HISTOGRAM_BINS + index, minlength=count * HISTOGRAM_BINS)
     counts = counts.reshape(count, HISTOGRAM_BINS)
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
