@@ -44,7 +44,7 @@ def test_queries_answer_the_same(logdir: Path, open_cluster: OpenCluster) -> Non
 
 
 def describe(catalog: Catalog) -> dict[str, Any]:
-    """Return everything that a log can be asked for."""
+    """Return the results of all kinds of queries."""
     runs = [run.name for run in catalog.runs()]
     keys = [(run, tag.tag) for run in runs for tag in catalog.tags(run) if tag.kind == "scalar"]
     smoothed = SeriesQuery("relative", Smoothing("ema", 0.9))

@@ -56,7 +56,7 @@ class PackStore(Protocol):
     def download(self, name: str, target: Path) -> None: ...
 
     def upload(self, source: Path, name: str) -> None:
-        """Store a file; nobody ever sees a part of it."""
+        """Store a file; it becomes visible when it is complete."""
 
     def delete(self, name: str) -> None:
         """Delete a file, if it exists."""

@@ -20,7 +20,7 @@ TABLE_PATH = Path(str(files(__package__).joinpath("op_docs.tsv")))
 class OpDoc(NamedTuple):
     """What is known about an operator.
 
-    The names of inputs end with ``*`` if they stand for several, with ``?`` for tensors that can be
+    The names of inputs end with ``*`` if they can be repeated, with ``?`` for tensors that can be
     omitted, and with ``-`` for arguments that are no tensors.
     """
 
@@ -47,7 +47,7 @@ class OpDoc(NamedTuple):
 
 
 def _expand(names: Sequence[str], count: int) -> list[str]:
-    """Repeat the input that stands for several until there are ``count``."""
+    """Repeat the variadic input until there are ``count``."""
     variadic = [name for name in names if name.endswith("*")]
     if len(variadic) != 1 or count < len(names) - 1:
         return list(names)

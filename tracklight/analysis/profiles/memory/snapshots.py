@@ -147,7 +147,7 @@ class Fragmentation(NamedTuple):
     active_bytes: int
     """Memory of blocks in use, as rounded by the allocator."""
     requested_bytes: int
-    """What the program asked for of it."""
+    """The part that the program requested."""
     split_free_bytes: int
     """Free memory in segments that are partly in use, which cannot be returned to the driver."""
     unused_segment_bytes: int
@@ -174,7 +174,7 @@ class DeviceMemory(NamedTuple):
     """Time since the first call; the number of the call if times were not recorded."""
     has_times: bool
     category_bytes: Int64
-    """Memory in use by category, a row per time; what the program asked for, without rounding."""
+    """Memory in use by category, a row per time: requested sizes, before rounding."""
     reserved_bytes: Int64
     peak: int
     """The row with the most memory in use."""
