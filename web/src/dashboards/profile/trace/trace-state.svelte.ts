@@ -39,9 +39,13 @@ export class TraceViewport {
     return this.#frame !== 0;
   }
 
-  /** Set the start and end of the trace; a margin is added. */
+  /** Set the start and end of the trace; a margin is added. A whole trace stays whole. */
   setBounds(trace: TimeSpan): void {
-    this.#bounds = addMargin(trace);
+    untrack(() => {
+      const isWhole = looksEqual(this.#target, this.#bounds);
+      this.#bounds = addMargin(trace);
+      if (isWhole) this.jumpTo(this.#bounds);
+    });
   }
 
   jumpTo(span: TimeSpan): void {
