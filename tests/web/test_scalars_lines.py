@@ -333,6 +333,22 @@ def test_nearest_line_is_first_in_tooltip(open_loss: Open) -> None:
     expect(tooltip(page).locator("tbody tr").first).to_contain_text("conv/a")
 
 
+def test_tooltip_returns_to_a_pointer_that_rests(open_loss: Open) -> None:
+    page = open_loss("")
+    page.mouse.move(*get_stable_box(drawn_chart(page, "train/loss")).center)
+    expect(tooltip(page)).to_be_visible()
+    page.evaluate(
+        """() => {
+          const cover = Object.assign(document.createElement('div'), { id: 'cover' });
+          cover.style = 'position: fixed; inset: 0; z-index: 1000';
+          document.body.append(cover);
+        }"""
+    )
+    expect(tooltip(page)).to_have_count(0)
+    page.locator("#cover").evaluate("cover => cover.remove()")
+    expect(tooltip(page)).to_be_visible()
+
+
 def test_optional_tooltip_columns(open_loss: Open) -> None:
     page = open_loss("smoothing=0")
     panel = open_settings(page)

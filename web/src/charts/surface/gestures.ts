@@ -28,6 +28,8 @@ export function attachGestures(element: HTMLElement, handlers: GestureHandlers):
   const { signal } = controller;
   listen('pointerdown', (event) => gestures.down(event), { signal });
   listen('pointermove', (event) => gestures.move(event), { signal });
+  // The element can come below a pointer that rests, as when a message above it is closed.
+  listen('pointerenter', (event) => gestures.move(event), { signal });
   listen('pointerup', (event) => gestures.up(event), { signal });
   listen('pointercancel', (event) => gestures.leave(event), { signal });
   listen('pointerleave', (event) => gestures.leave(event), { signal });
