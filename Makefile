@@ -18,7 +18,7 @@ WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/t
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: run test test-all test-web coverage check check-python check-web bench docs release format pins clean help
+.PHONY: run test test-all test-web coverage check check-python check-web bench bench-compare docs release format pins clean help
 
 run: .make/kernel .make/web  ## Serve LOGDIR, or a demo log where none is given (ARGS="--port 7000")
 	@test -n "$(LOGDIR)" || test -d demo-logs || $(BIN)/tracklight demo demo-logs
@@ -58,6 +58,9 @@ check-web:
 
 bench: .make/kernel .make/web .make/bench .make/frameworks .make/chromium  ## Measure tracklight beside TensorBoard
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-compare: .make/bench  ## Compare the last results with those in BASE=FILE; fails if slower
+	$(BIN)/python -m benchmarks.compare $(BASE)
 
 docs: .make/docs  ## Build the site of docs/ into docs/_build, in English and Simplified Chinese
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build

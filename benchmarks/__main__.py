@@ -1,17 +1,20 @@
 """Run all benchmarks: ``python -m benchmarks``.
 
-Peers are measured in the same run on the same machine.
+Peers are measured in the same run on the same machine. ``--growth`` measures instead how times and
+memory grow with points, runs, tags and viewers.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from benchmarks import (
     cluster,
     debugger,
     fairness,
     graphs,
+    growth,
     histograms,
     hparams,
     images,
@@ -27,11 +30,12 @@ from benchmarks import (
     screen,
     shell,
     tags,
+    viewers,
     what_if,
     write,
 )
 from benchmarks.peers import PeerNotAvailableError
-from benchmarks.report import Row, describe_machine, format_table, write_results
+from benchmarks.report import Row, describe_machine, format_table, write_json, write_results
 
 MEASURES = {
     "cold": read.measure_cold,
@@ -40,6 +44,7 @@ MEASURES = {
     "tags": tags.measure,
     "images": images.measure,
     "live": live.measure,
+    "viewers": viewers.measure,
     "start": page.measure_start,
     "chart": page.measure_first_chart,
     "lines": page.measure_many_lines,
@@ -70,7 +75,11 @@ def main() -> None:
         "--only", nargs="+", choices=[*MEASURES, *LONG], metavar="NAME", default=[*MEASURES]
     )
     parser.add_argument("--quick", action="store_true", help="small logs: does it run at all?")
+    parser.add_argument("--growth", action="store_true", help="fit how figures grow with the log")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to this file")
     options = parser.parse_args()
+    if options.growth:
+        return growth.main(options.quick)
     rows: list[Row] = []
     skipped: list[str] = []
     for name in options.only:
@@ -81,6 +90,8 @@ def main() -> None:
             print(f"skipped {name}: {error}", flush=True)
             skipped.append(name)
     print(f"\n{describe_machine()}\n\n{format_table(rows)}")
+    if options.json:
+        write_json(options.json, rows)
     # Partial runs and small logs are not written to results.md.
     if not options.quick and not skipped and set(options.only) >= set(MEASURES):
         write_results(rows)

@@ -1,7 +1,7 @@
 """One measurement of `tracklight.debugger` in its own process; see `benchmarks.debugger`.
 
-``python -m benchmarks.debugger_probe training FOLDER STEPS SIZE`` trains a ResNet-18 with several
-debuggers and prints the seconds of processor time per step of each as JSON.
+``python -m benchmarks.debugger_probe training FOLDER ROUNDS SIZE`` trains a ResNet-18 with several
+debuggers and prints what each adds to the processor time of a step as JSON.
 ``python -m benchmarks.debugger_probe dump FOLDER STEPS SIZE`` does the same with TensorFlow and its
 dump. ``python -m benchmarks.debugger_probe open FOLDER`` and ``tensorflow FOLDER`` open a dump.
 """
@@ -11,57 +11,54 @@ from __future__ import annotations
 import contextlib
 import json
 import resource
+import statistics
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 
-def measure_training(folder: str, steps: int, size: int) -> dict[str, float]:
-    """Return the least processor time of a step without and with debuggers, in seconds."""
+def measure_training(folder: str, rounds: int, size: int) -> dict[str, float]:
+    """Return what debuggers add to the processor time of a step, as shares of it.
+
+    Each measurement is divided by one without a debugger right before it, as the speed of a
+    machine that others share drifts; the result is the median of the rounds.
+    """
     import torch
 
     from tracklight.debugger import watch
 
-    def off(model: Any) -> Any:
-        return contextlib.nullcontext()
-
-    def health(model: Any) -> Any:
-        return watch(model, f"{folder}/health", every=1, history=0, parameters=False)
-
-    def recorder(model: Any) -> Any:
-        return watch(model, f"{folder}/recorder", every=1, history=10, parameters=False)
-
-    def everything(model: Any) -> Any:
-        return watch(model, f"{folder}/everything", every=1, history=10)
-
-    def anomaly(model: Any) -> Any:
-        return torch.autograd.set_detect_anomaly(True)
-
     variants: dict[str, Callable[[Any], Any]] = {
-        "off": off,
-        "health": health,
-        "recorder": recorder,
-        "everything": everything,
-        "anomaly": anomaly,
+        "health": lambda model: watch(
+            model, f"{folder}/health", every=1, history=0, parameters=False
+        ),
+        "recorder": lambda model: watch(
+            model, f"{folder}/recorder", every=1, history=10, parameters=False
+        ),
+        "everything": lambda model: watch(model, f"{folder}/everything", every=1, history=10),
+        "anomaly": lambda model: torch.autograd.set_detect_anomaly(True),
     }
     torch.manual_seed(0)
     model = make_resnet18(torch)
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     images, labels = torch.randn(32, 3, size, size), torch.randint(0, 10, (32,))
-    times: dict[str, list[float]] = {name: [] for name in variants}
-    # Alternate, so that all variants see the same load of the machine.
-    for _ in range(steps):
-        for name, make in variants.items():
-            with make(model):
-                # The first step describes the tensors, and is written when the second begins.
-                for _ in range(2):
-                    _train(torch, model, optimizer, images, labels)
+
+    def time_step(debugger: Any) -> float:
+        with debugger:
+            seconds = []
+            # The first step describes the tensors, and is written when the second begins.
+            for _ in range(5):
                 began = time.process_time()
                 _train(torch, model, optimizer, images, labels)
-                times[name].append(time.process_time() - began)
-    # The fastest: other load of the machine only adds time.
-    return {name: min(values) for name, values in times.items()}
+                seconds.append(time.process_time() - began)
+        return statistics.median(seconds[2:])
+
+    ratios: dict[str, list[float]] = {name: [] for name in variants}
+    for _ in range(rounds):
+        for name, make in variants.items():
+            off = time_step(contextlib.nullcontext())
+            ratios[name].append(time_step(make(model)) / off)
+    return {name: statistics.median(values) - 1 for name, values in ratios.items()}
 
 
 def _train(torch: Any, model: Any, optimizer: Any, images: Any, labels: Any) -> None:
@@ -100,7 +97,7 @@ def make_resnet18(torch: Any) -> Any:
 
 
 def measure_tensorflow_dump(folder: str, steps: int, size: int) -> dict[str, float]:
-    """Return the least processor time of a step without and with TensorFlow's dump."""
+    """Return what TensorFlow's dump adds to the processor time of a step, as a share of it."""
     import tensorflow as tf
 
     times = {}
@@ -115,8 +112,8 @@ def measure_tensorflow_dump(folder: str, steps: int, size: int) -> dict[str, flo
             began = time.process_time()
             train()
             seconds.append(time.process_time() - began)
-        times[name] = min(seconds)
-    return times
+        times[name] = statistics.median(seconds)
+    return {"dump": times["dump"] / times["off"] - 1}
 
 
 def _make_tensorflow_step(tf: Any, size: int) -> Callable[[], Any]:

@@ -46,7 +46,7 @@ def measure(quick: bool) -> Iterator[Row]:
     for name, timing in ours.items():
         ratio = theirs[name].median_s / timing.median_s
         what = f"Navigation to the first card of {name}, {shape}"
-        yield Row(what, str(timing), str(theirs[name]), ratio)
+        yield Row(what, timing, theirs[name], ratio)
         what = f"Tab of {name} opened to its first card, {shape}"
         reached = opened[name].median_s < 0.5
         yield Row(what, str(opened[name]), must="under 500 ms", reached=reached)

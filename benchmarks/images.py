@@ -26,7 +26,7 @@ def measure(quick: bool) -> Iterator[Row]:
         ours, theirs = _measure_both(logdir, prepare, 2 if quick else 5)
         ratio = theirs.median_s / ours.median_s
         what = f"{name}, from {where}"
-        yield Row(what, str(ours), str(theirs), ratio, "under 1 s", ours.median_s < 1)
+        yield Row(what, ours, theirs, ratio, "under 1 s", ours.median_s < 1)
     read_mb = read_log(logdir).read_bytes / 1e6
     yield Row("Bytes read for that", f"{read_mb:.2f} MB", "all of them")
 

@@ -83,7 +83,7 @@ def measure_start(quick: bool) -> Iterator[Row]:
     theirs = repeat(times, lambda: _time_answer(peers.start_tensorboard, logdir))
     ratio = theirs.median_s / ours.median_s
     what = f"Process start to first answer, {shape}"
-    yield Row(what, str(ours), str(theirs), ratio, "under 0.6 s", ours.median_s < 0.6)
+    yield Row(what, ours, theirs, ratio, "under 0.6 s", ours.median_s < 0.6)
 
 
 def measure_first_chart(quick: bool) -> Iterator[Row]:
@@ -105,7 +105,7 @@ def measure_first_chart(quick: bool) -> Iterator[Row]:
     ratio = theirs.median_s / ours.median_s
     reached = ours.median_s < 1 and ratio >= 4
     what = f"Navigation to first drawn chart, {shape}"
-    yield Row(what, str(ours), str(theirs), ratio, "under 1 s, at least 4x", reached)
+    yield Row(what, ours, theirs, ratio, "under 1 s, at least 4x", reached)
 
 
 def _join(timings: list[Timing]) -> Timing:
@@ -127,7 +127,7 @@ def measure_many_lines(quick: bool) -> Iterator[Row]:
     slow_ms = float(np.percentile(frames, 95))
     what = f"One tag over {shape.runs} runs of {shape.steps:,} points"
     yield Row(
-        f"{what}, asked and drawn", str(timing), must="under 300 ms", reached=timing.median_s < 0.3
+        f"{what}, asked and drawn", timing, must="under 300 ms", reached=timing.median_s < 0.3
     )
     theirs = f"{_weigh_json(logdir, shape) / 1e6:.1f} MB of JSON, all points"
     ours, reached = f"{size / 1e6:.2f} MB", size < LARGEST_WIRE_BYTES

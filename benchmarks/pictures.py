@@ -81,7 +81,7 @@ def measure(quick: bool) -> Iterator[Row]:
     what = f"{shape}, opened until pictures are seen"
     ratio = theirs.median_s / ours.median_s
     seen = f"{theirs}, {kept} steps kept"
-    yield Row(what, str(ours), seen, ratio, "under 1 s", ours.median_s < 1)
+    yield Row(what, ours, seen, ratio, "under 1 s", ours.median_s < 1)
     slow_s = float(np.percentile(jumps.seconds, 95))
     what = "Any step of them from disk, moved to until seen"
     text = f"{format_s(jumps.median_s)} (95 % within {format_s(slow_s)} of {len(jumps.seconds)})"

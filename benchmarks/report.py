@@ -1,20 +1,28 @@
-"""The result table: figures, peers, ratios and requirements."""
+"""The result tables: figures, peers, ratios and requirements; and how figures grow."""
 
 from __future__ import annotations
 
 import datetime
+import json
+import math
 import os
 import platform
 import statistics
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
 RESULTS = Path(__file__).parent / "results.md"
+#: The same for programs, with all repetitions; see `benchmarks.compare`.
+RESULTS_JSON = RESULTS.with_suffix(".json")
 COLUMNS = ("measured", "tracklight", "the other", "ratio", "must be", "is")
+#: Growth that is faster than this is worse than linear; the rest is noise.
+MAX_EXPONENT = 1.1
 #: Packages whose versions are listed above the table.
 PROGRAMS = (
     "tracklight",
@@ -49,8 +57,8 @@ class Row:
     """One line of the table; ``reached`` is None if there is no requirement."""
 
     what: str
-    ours: str
-    theirs: str = ""
+    ours: str | Timing
+    theirs: str | Timing = ""
     ratio: float | None = None
     must: str = ""
     reached: bool | None = None
@@ -58,7 +66,64 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         ratio = "" if self.ratio is None else f"{self.ratio:.3g}x"
         reached = {True: "reached", False: "**missed**", None: ""}[self.reached]
-        return (self.what, self.ours, self.theirs, ratio, self.must, reached)
+        return (self.what, str(self.ours), str(self.theirs), ratio, self.must, reached)
+
+    def to_json(self) -> dict[str, object]:
+        seconds = self.ours.seconds if isinstance(self.ours, Timing) else None
+        return {
+            "what": self.what,
+            "tracklight": str(self.ours),
+            "seconds": seconds,
+            "other": str(self.theirs),
+            "ratio": self.ratio,
+            "must_be": self.must,
+            "reached": self.reached,
+        }
+
+
+class Figure(NamedTuple):
+    """A measurement of a log, or of a number of viewers."""
+
+    by: str
+    size: int
+    what: str
+    #: Seconds, or MiB for memory.
+    value: float
+
+
+class Growth(NamedTuple):
+    """The figures of one kind by size, and the exponent of their growth in the last decade."""
+
+    by: str
+    what: str
+    sizes: tuple[int, ...]
+    values: tuple[float, ...]
+
+    @property
+    def exponent(self) -> float:
+        (size, larger), (value, last) = self.sizes[-2:], self.values[-2:]
+        return math.log(last / value) / math.log(larger / size)
+
+    def __str__(self) -> str:
+        def write(value: float) -> str:
+            return f"{value:.0f} MiB" if self.what == "memory" else format_s(value)
+
+        values = ", ".join(map(write, self.values))
+        warning = " **worse than linear**" if self.exponent > MAX_EXPONENT else ""
+        return f"| {self.what} by {self.by} | {values} | {self.exponent:.2f}{warning} |"
+
+
+def fit_growth(figures: list[Figure]) -> list[Growth]:
+    """Combine the figures of the same kind, ordered by size."""
+    groups: defaultdict[tuple[str, str], list[Figure]] = defaultdict(list)
+    for figure in figures:
+        groups[figure.by, figure.what].append(figure)
+    growths = []
+    for (by, what), group in groups.items():
+        group.sort(key=lambda figure: figure.size)
+        sizes, values = zip(*((figure.size, figure.value) for figure in group), strict=True)
+        growths.append(Growth(by, what, sizes, values))
+    return growths
 
 
 def repeat(times: int, measure_s: Callable[[], float]) -> Timing:
@@ -70,7 +135,7 @@ def compare(what: str, ours: Timing, theirs: Timing, note: str, least: float | N
     ratio = theirs.median_s / ours.median_s
     must = "" if least is None else f"at least {least:g}x"
     reached = None if least is None else ratio >= least
-    return Row(what, str(ours), f"{theirs}, {note}", ratio, must, reached)
+    return Row(what, ours, f"{theirs}, {note}", ratio, must, reached)
 
 
 def format_s(seconds: float) -> str:
@@ -93,7 +158,14 @@ def describe_machine() -> str:
     )
 
 
-def write_results(rows: Iterable[Row]) -> None:
+def write_json(path: Path, rows: Iterable[Row]) -> None:
+    result = {"machine": describe_machine(), "rows": [row.to_json() for row in rows]}
+    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_results(rows: Sequence[Row]) -> None:
+    """Write the table of a complete run, for readers and for programs."""
+    write_json(RESULTS_JSON, rows)
     text = "# Results of `make bench`\n\n{}\n\nHow each row is measured is described in {}.\n\n{}\n"
     modules = "the docstrings of `benchmarks/*.py`"
     RESULTS.write_text(text.format(describe_machine(), modules, format_table(rows)))

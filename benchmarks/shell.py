@@ -22,7 +22,7 @@ def measure(quick: bool) -> Iterator[Row]:
     ours, theirs = (Timing(tuple(seconds)) for seconds in zip(*pairs, strict=True))
     ratio = theirs.median_s / ours.median_s
     must, reached = f"under {MOST_S:g} s", ours.median_s < MOST_S
-    yield Row("`tracklight --help`", str(ours), f"{theirs}, tensorboard", ratio, must, reached)
+    yield Row("`tracklight --help`", ours, f"{theirs}, tensorboard", ratio, must, reached)
 
 
 def _run_s(command: tuple[str, ...]) -> float:

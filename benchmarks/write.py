@@ -65,7 +65,7 @@ def measure_import(quick: bool) -> Iterator[Row]:
     ours, numpy = (Timing(tuple(seconds)) for seconds in zip(*pairs, strict=True))
     ratio = ours.median_s / numpy.median_s
     must, reached = f"at most {MOST_IMPORT}x", ratio <= MOST_IMPORT
-    yield Row("`import tracklight.summary`", str(ours), f"{numpy}, numpy", ratio, must, reached)
+    yield Row("`import tracklight.summary`", ours, f"{numpy}, numpy", ratio, must, reached)
 
 
 def _is_there(module: str) -> bool:

@@ -1,0 +1,145 @@
+"""Many viewers of one live log: latency of chart queries and processor time of the server.
+
+A log of 500 runs grows by a point every second. Each viewer holds the live stream, as the page
+does, and asks for its chart again when its tag may have changed. The viewers run in another
+process, which shares the two cores with the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import numpy as np
+
+from benchmarks import board
+from benchmarks.make_logs import FILE_NAME, Scalars, get_scalars, scalar_record
+from benchmarks.report import Row, format_s
+from benchmarks.website import Website, start_process
+from tracklight.formats.tfrecord import encode_record
+
+VIEWERS, MAX_P99_S = 200, 0.25
+#: A viewer sees an update at some moment of this interval, as pages do not refresh in step.
+REFRESH_S = 1.0
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Load:
+    """Latencies of all chart queries, and processor seconds of the server per second."""
+
+    latencies_s: list[float]
+    cpu_share: float
+
+    def get_percentile(self, share: float) -> float:
+        return float(np.percentile(self.latencies_s, share))
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    shape = Scalars(50, 10, 100) if quick else Scalars(500, 10, 100)
+    viewers, duration_s = (20, 5.0) if quick else (VIEWERS, 60.0)
+    with tempfile.TemporaryDirectory() as folder:
+        logdir = Path(folder, "log")
+        shutil.copytree(get_scalars(shape), logdir)
+        with board.start_tracklight(logdir) as site:
+            wait_until_read(site, shape)
+            load = measure_load(site, logdir, shape, viewers, duration_s)
+    slow_s = load.get_percentile(99)
+    queries = len(load.latencies_s) / duration_s
+    yield Row(
+        f"{viewers} viewers of a live log of {shape.runs} runs: chart query, 99 % within",
+        f"{format_s(slow_s)} (50 % within {format_s(load.get_percentile(50))}; "
+        f"{queries:.0f} queries/s, server {load.cpu_share:.0%} of a core)",
+        must=f"under {MAX_P99_S * 1000:.0f} ms",
+        reached=slow_s <= MAX_P99_S,
+    )
+
+
+def wait_until_read(site: Website, shape: Scalars) -> None:
+    """Wait until the index has all runs."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while len(site.get("api/v1/runs")["runs"]) < shape.runs:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{shape} is not read after {TIMEOUT_S} s")
+        time.sleep(0.1)
+
+
+def measure_load(
+    site: Website, logdir: Path, shape: Scalars, viewers: int, duration_s: float
+) -> Load:
+    """Let viewers follow a log that grows, and return what they waited and the server worked."""
+    command = [sys.executable, "-m", "benchmarks.viewers", site.url]
+    command += [str(viewers), str(duration_s), str(shape.tags)]
+    cpu_before, began = _read_cpu_s(site), time.monotonic()
+    with start_process(command) as process:
+        assert process.stdout is not None
+        step = shape.steps
+        while process.poll() is None:
+            _append_point(logdir, random.choice(shape.run_names), step, shape.tags)
+            step += 1
+            time.sleep(1)
+        lines = process.stdout.read().strip().splitlines()
+    if process.returncode != 0:
+        raise RuntimeError("\n".join(lines[-5:]))
+    cpu_share = (_read_cpu_s(site) - cpu_before) / (time.monotonic() - began)
+    return Load(json.loads(lines[-1]), cpu_share)
+
+
+def _read_cpu_s(site: Website) -> float:
+    times = site.process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _append_point(logdir: Path, run: str, step: int, tags: int) -> None:
+    with (logdir / run / FILE_NAME).open("ab") as file:
+        for index in range(tags):
+            record = scalar_record(f"metric/{index:05}", step, time.time(), random.random())
+            file.write(encode_record(record))
+
+
+async def _watch(url: str, viewers: int, duration_s: float, tags: int) -> list[float]:
+    latencies: list[float] = []
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(url, connector=connector) as session:
+        watching = [_view(session, f"metric/{at % tags:05}", latencies) for at in range(viewers)]
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*watching), duration_s)
+    return latencies
+
+
+async def _view(session: aiohttp.ClientSession, tag: str, latencies: list[float]) -> None:
+    """Ask for a chart, and again after each change that the live stream announces."""
+    async with session.get("api/v1/runs") as response:
+        cursor = (await response.json())["cursor"]
+    await asyncio.sleep(random.random() * REFRESH_S)
+    await _query(session, tag, latencies)
+    timeout = aiohttp.ClientTimeout(total=None)
+    async with session.get("api/v1/live", params={"since": cursor}, timeout=timeout) as stream:
+        async for line in stream.content:
+            if line.startswith(b"event: delta"):
+                await asyncio.sleep(random.random() * REFRESH_S)
+                await _query(session, tag, latencies)
+
+
+async def _query(session: aiohttp.ClientSession, tag: str, latencies: list[float]) -> None:
+    body = {"charts": [{"id": tag, "tags": [tag]}]}
+    began = time.perf_counter()
+    async with session.post("api/v1/scalars/query", json=body) as response:
+        await response.read()
+        response.raise_for_status()
+    latencies.append(time.perf_counter() - began)
+
+
+if __name__ == "__main__":
+    url, viewers, duration_s, tags = sys.argv[1:]
+    print(json.dumps(asyncio.run(_watch(url, int(viewers), float(duration_s), int(tags)))))
