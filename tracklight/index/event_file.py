@@ -104,6 +104,13 @@ class EventFile:
             session.points.compact()
             session.references.compact()
 
+    def make_headers(self) -> None:
+        """Compute the headers of the blocks that are not in the cache."""
+        for session in self.sessions:
+            for rows in (session.points, session.references):
+                for block in rows.blocks[rows.stored_count :]:
+                    _ = block.header
+
     def add_stored_segment(self, segment: Segment) -> None:
         """Add a segment of the cache that continues what was added before."""
         self.tags += segment.tags
@@ -252,6 +259,8 @@ class EventFileReader:
             position = tail.scanner.position
         with self._lock:
             _finish(file, tail, stat)
+        # Listings need the headers. Here files are summarized in parallel.
+        file.make_headers()
         return position != start
 
     def forget(self, file: EventFile) -> None:
