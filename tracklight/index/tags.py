@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.formats.batch import META_GRAPH_TAG, Points, ScalarType
+from tracklight.formats.event import TagMetadata
 from tracklight.index.blocks import Block
 from tracklight.index.event_file import EventFile
 from tracklight.index.pack import stack_headers
@@ -63,8 +64,7 @@ _TagGroupKey = tuple[tuple[bytes, ...], tuple[int, ...], tuple[tuple[int, bytes]
 
 def list_tags(run: RunIndex) -> tuple[TagInfo, ...]:
     """Return all tags of a run, in natural order."""
-    lister = _TagLister(run)
-    return tuple([lister.make_info(tag, sources) for tag, sources in run.sources().items()])
+    return tuple(_TagLister(run).list_infos())
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,47 @@ class _TagLister:
             self._references = [tabulate_references(file).to_rows() for file in run.files]
         self._was_restarted = any(session.start is not None for session in sessions)
 
-    def make_info(self, tag: str, sources: Sequence[TagSource]) -> TagInfo:
+    def list_infos(self) -> list[TagInfo]:
+        if len(self._points) == 1 and not self._has_references and not self._was_restarted:
+            return self._list_points()
+        return [self._make_info(tag, sources) for tag, sources in self._run.sources().items()]
+
+    def _list_points(self) -> list[TagInfo]:
+        """List the tags of the usual run, which has one file of scalar points.
+
+        The same as `_make_info` for each tag, in a quarter of the time: logs may have a million.
+        """
+        file, rows = self._run.files[0], self._points[0]
+        known: dict[tuple[bytes | None, int], tuple[TagMetadata, str, Kind]] = {}
+        infos = []
+        for tag, sources in self._run.sources().items():
+            series = sources[0][1]
+            count, first_step, first_wall, last_step, last_wall, is_increasing = rows[series]
+            if len(sources) > 1 or not is_increasing or not count:
+                infos.append(self._make_info(tag, sources))
+                continue
+            key = (file.metadata.get(series), file.contents[series])
+            if key not in known:
+                metadata, plugin = self._run.describe(sources)
+                known[key] = (metadata, plugin, get_kind(plugin, has_points=True))
+            metadata, plugin, kind = known[key]
+            first, last = Stamp(first_step, first_wall), Stamp(last_step, last_wall)
+            infos.append(
+                TagInfo(
+                    tag,
+                    plugin,
+                    kind,
+                    count,
+                    0,
+                    first,
+                    last,
+                    metadata.display_name,
+                    metadata.description,
+                )
+            )
+        return infos
+
+    def _make_info(self, tag: str, sources: Sequence[TagSource]) -> TagInfo:
         points = [row for file, series in sources if (row := self._points[file][series])[0]]
         references: list[_SeriesRow] = []
         if self._has_references:
