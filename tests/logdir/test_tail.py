@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -277,13 +276,14 @@ def test_interleaved_reads_on_one_thread_do_not_mix(tmp_path: Path) -> None:
         assert (list(reading.points), reading.records, reading.damage) == ([name], 400, [])
 
 
-def test_threads_have_their_own_buffers(tmp_path: Path) -> None:
+def test_buffers_are_used_again_and_never_shared() -> None:
     buffers = ReadBuffers()
-    views: list[memoryview] = []
-    for _ in range(2):
-        thread = threading.Thread(target=lambda: views.append(buffers.get(10)))
-        thread.start()
-        thread.join()
-    own = buffers.get(10)
-    assert own.obj is buffers.get(5).obj
-    assert len({id(view.obj) for view in (*views, own)}) == 3
+    with buffers.borrow() as one, buffers.borrow() as other:
+        memory = one.get(10).obj
+        assert one.get(5).obj is memory
+        assert other.get(10).obj is not memory
+    with buffers.borrow() as again:
+        assert again is one
+    buffers.clear()
+    with buffers.borrow() as new:
+        assert new not in (one, other)

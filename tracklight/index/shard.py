@@ -38,6 +38,7 @@ from tracklight.logdir.access import open_filesystem
 from tracklight.logdir.discover import DiscoveredFile
 from tracklight.logdir.file_changes import FileChange, classify_change, detect_change
 from tracklight.logdir.filesystem import FileSystem
+from tracklight.logdir.tail import free_buffers
 from tracklight.types import (
     FileInfo,
     Point,
@@ -112,6 +113,7 @@ class Shard:
         changed = {
             found.run for (_, found), is_changed in zip(jobs, results, strict=True) if is_changed
         }
+        free_buffers()
         self._store.store_if_due(self._list_files())
         return changed
 

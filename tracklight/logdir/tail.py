@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tracklight.formats.batch import Batch, LargeRecord
 from tracklight.formats.scanner import MAX_WHOLE_RECORD_BYTES, Scanner, scan_large_record
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES
 from tracklight.logdir.file_changes import Fingerprint, read_fingerprint
 from tracklight.logdir.filesystem import FileHandle, FileSystem
-
-_MAX_IDLE_BUFFER_BYTES = 1 << 20
 
 
 class EventFileTail:
@@ -53,27 +51,22 @@ class EventFileTail:
         self.scanner.rewind(size)
         if self.scanner.position >= size:
             return
-        with self._fs.open(self._path) as handle:
+        with self._fs.open(self._path) as handle, _buffers.borrow() as buffer:
             while self.scanner.position < size:
-                batches = self._read_window(handle, size)
+                batches = self._read_window(handle, size, buffer)
                 if not batches:
                     break
                 yield from batches
             # Read from the open handle: another file may have replaced this one at its path.
             position = self.scanner.position
             self.fingerprint = read_fingerprint(handle.read, position, self.fingerprint)
-        _buffers.release()
 
-    def _read_window(self, handle: FileHandle, size: int) -> list[Batch]:
-        """Scan one window of the file; return nothing if there is no complete record yet.
-
-        Nothing refers to the buffer after this returns, because the caller may read other files
-        with the buffer of this thread before it continues.
-        """
+    def _read_window(self, handle: FileHandle, size: int, buffer: ReadBuffer) -> list[Batch]:
+        """Scan one window of the file; return nothing if there is no complete record yet."""
         start = self.scanner.position
         sizes = self._fs.read_sizes
         while True:
-            data = _buffers.get(min(self._window_bytes, size - start))
+            data = buffer.get(min(self._window_bytes, size - start))
             data = data[: handle.read_into(data, start)]
             batch = self.scanner.scan(data, size)
             batches = [batch] if self.scanner.position > start or batch.damage else []
@@ -120,22 +113,45 @@ class _Window:
         return bytes(self._data[begin : begin + count]) if is_inside else None
 
 
-class ReadBuffers(threading.local):
-    """One read buffer per thread, reused for all files that the thread reads."""
+class ReadBuffer:
+    """Memory that grows to the largest size it was used with."""
 
     def __init__(self) -> None:
-        self._buffer = bytearray()
+        self._memory = bytearray()
 
     def get(self, size: int) -> memoryview:
-        """Return ``size`` bytes of memory, valid until the next call in the same thread."""
-        if len(self._buffer) < size:
-            self._buffer = bytearray(size)
-        return memoryview(self._buffer)[:size]
+        """Return ``size`` bytes, valid until the next call."""
+        if len(self._memory) < size:
+            self._memory = bytearray(size)
+        return memoryview(self._memory)[:size]
 
-    def release(self) -> None:
-        """Free a large buffer, which an idle thread does not need."""
-        if len(self._buffer) > _MAX_IDLE_BUFFER_BYTES:
-            self._buffer = bytearray()
+
+class ReadBuffers:
+    """Buffers that are used again for other files: allocating one costs as much as filling it."""
+
+    def __init__(self) -> None:
+        self._free: list[ReadBuffer] = []
+
+    @contextmanager
+    def borrow(self) -> Iterator[ReadBuffer]:
+        """Return a buffer that nothing else uses within the block."""
+        try:
+            buffer = self._free.pop()
+        except IndexError:
+            buffer = ReadBuffer()
+        try:
+            yield buffer
+        finally:
+            self._free.append(buffer)
+
+    def clear(self) -> None:
+        """Free the memory of all buffers that are not in use."""
+        self._free.clear()
 
 
 _buffers = ReadBuffers()
+
+
+def free_buffers() -> None:
+    """Free the memory for reading, when no more files are read for now."""
+    _buffers.clear()
