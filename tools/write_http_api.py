@@ -114,7 +114,7 @@ def _describe_routes(found: Iterable[Route]) -> str:
         request = "" if route.request_type is Empty else describe_type(route.request_type)
         returned = get_type_hints(route.handler)["return"]
         response = "file" if returned in (Blob, Stream) else describe_type(returned)
-        if route.etag is not None:
+        if route.etag is not None and route.method == "GET":
             response += ", *ETag*"
         cells = (
             f"`{route.method} api/v1/{route.path}`",

@@ -170,8 +170,9 @@ class Route:
     error response with its message; any other one becomes status 500."""
     method: Method = "POST"
     etag: Callable[[], str] | None = None
-    """Returns a text that changes whenever the response may have changed; browsers then revalidate
-    their copy instead of fetching it again."""
+    """Returns a text that changes whenever the response may have changed, such as `Context.state`.
+    Browsers then revalidate their copy of a GET instead of fetching it again, and equal POST
+    requests of several viewers get the same response, which must not depend on the viewer."""
     immutable: Callable[[Any], bool] | None = None
     """Returns whether the response to this request never changes; browsers then cache it."""
     mutates: bool = False

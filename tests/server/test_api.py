@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 import tracklight
@@ -112,6 +114,36 @@ def test_returns_304_until_the_log_changes(client: TestClient, source: MemorySou
         assert (again.status_code, again.content) == (304, b"")
         source.version += 1
         assert client.get(path, headers={"if-none-match": tag}).status_code == 200
+
+
+def test_equal_queries_are_answered_once_until_the_log_changes(
+    client: TestClient, source: MemorySource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered: list[str] = []
+    query = source.query
+
+    def count(keys: Any, *arguments: Any) -> Any:
+        answered.extend(tag for _, tag in keys)
+        return query(keys, *arguments)
+
+    monkeypatch.setattr(source, "query", count)
+
+    def ask(tag: str, **headers: str) -> Any:
+        body = {"charts": [{"id": "a", "tags": [tag]}]}
+        return client.post("/api/v1/scalars/query", json=body, headers=headers)
+
+    first, again = ask("loss"), ask("loss")
+    assert answered
+    assert (again.content, again.headers) == (first.content, first.headers)
+    count_of_one = len(answered)
+    ask("loss")
+    assert len(answered) == count_of_one
+    plain = ask("loss", **{"accept-encoding": "identity"})
+    assert plain.json() == first.json()
+    assert len(answered) == 2 * count_of_one
+    source.version += 1
+    ask("loss")
+    assert len(answered) == 3 * count_of_one
 
 
 def test_etags_of_different_queries_differ(client: TestClient) -> None:

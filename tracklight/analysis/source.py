@@ -235,3 +235,5 @@ class Context:
     access: DataAccess = NO_ACCESS
     view: Mapping[str, str] = field(default_factory=dict)
     """The URL parameters of the view that a static export shows; empty on a server."""
+    state: Callable[[], str] | None = None
+    """Returns a text that changes whenever the log may have changed; None in a static export."""

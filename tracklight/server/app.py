@@ -274,6 +274,7 @@ def _load_dashboards(
             live.history.cursor,
             describe_error,
             access,
+            state=live.get_etag,
         )
     )
     live.server_problems.extend(registry.problems)

@@ -35,6 +35,7 @@ from tracklight.server.responses import (
     create_response,
 )
 from tracklight.util.hashing import hash_key
+from tracklight.util.lru_cache import LruCache
 
 #: All routes are below this path.
 API_PREFIX = "api/v1"
@@ -42,6 +43,9 @@ API_PREFIX = "api/v1"
 REQUEST_PARAM = "request"
 METHODS_WITHOUT_BODY = frozenset({"GET", "DELETE"})
 _MAX_BODY_BYTES = 1 << 20
+#: Responses to the requests of other viewers that are kept, for each route that shares them.
+_MAX_SHARED_BYTES = 16 << 20
+_SHARED_IDLE_S = 30.0
 
 JsonObject = dict[str, Any]
 
@@ -71,6 +75,10 @@ class LazyRouter:
 
 
 def _create_endpoint(route: Route) -> Any:
+    handle = _handle
+    if route.method == "POST" and route.etag is not None:
+        handle = _SharedResponses().handle
+
     async def endpoint(request: Request) -> Response:
         if route.mutates and request.scope.get(READ_ONLY_KEY):
             return create_error_response(
@@ -86,7 +94,7 @@ def _create_endpoint(route: Route) -> Any:
         max_bytes = route.upload_bytes or _MAX_BODY_BYTES
         has_body = route.method not in METHODS_WITHOUT_BODY
         body = await read_body(request, max_bytes) if has_body else b""
-        return await run_in_thread(request.scope, _handle, route, request, body)
+        return await run_in_thread(request.scope, handle, route, request, body)
 
     return endpoint
 
@@ -100,8 +108,28 @@ def _is_json(request: Request) -> bool:
     return media_type.partition(";")[0].strip().lower() == "application/json"
 
 
+class _SharedResponses:
+    """Answers equal requests with one response: many viewers look at the same live charts."""
+
+    def __init__(self) -> None:
+        self._cache = LruCache[str, Response](max_bytes=_MAX_SHARED_BYTES, idle_s=_SHARED_IDLE_S)
+
+    def handle(self, route: Route, request: Request, body: bytes) -> Response:
+        assert route.etag is not None
+        # Taken before the log is read, as a cursor: a response is never older than its key says.
+        names = ("accept", "accept-encoding")
+        parts = [route.etag(), request.url.path, *(request.headers.get(name) for name in names)]
+        key = hash_key(str(parts), body.decode("latin-1"))
+        response = self._cache.get_or_build(
+            key, lambda: _handle(route, request, body), lambda response: len(response.body)
+        )
+        return Response(response.body, response.status_code, dict(response.headers))
+
+
 def _handle(route: Route, request: Request, body: bytes) -> Response:
-    etag = None if route.etag is None else _make_etag(route.etag(), request)
+    etag = None
+    if route.etag is not None and route.method == "GET":
+        etag = _make_etag(route.etag(), request)
     if etag is not None and etag in request.headers.get("if-none-match", ""):
         return _set_etag(Response(status_code=304), etag)
     try:

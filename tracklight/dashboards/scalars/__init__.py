@@ -37,7 +37,7 @@ class Scalars(Dashboard):
 
     def routes(self) -> Sequence[Route]:
         return [
-            Route("query", ChartsRequest, self.query),
+            Route("query", ChartsRequest, self.query, etag=self.context.state),
             Route("at", NearestPointsRequest, self.at),
             Route("range", RangeStatsRequest, self.range),
             Route("table", DownloadRequest, self.table),
