@@ -65,6 +65,7 @@ PYTHON = {
 ANALYSIS = {
     "source": "",
     "jobs": "",
+    "derived_metrics": "source",
     "media": "source",
     "meshes": "source media",
     "pr_curves": "source media",

@@ -14,6 +14,7 @@ TracklightError
 ├── SaveError                   a note or another edit could not be saved
 ├── ConflictError               a note was changed by someone else meanwhile
 ├── UsageError                  invalid argument, flag or request
+│   ├── ExpressionError         a filter or derived metric is invalid
 │   └── BindError               the server cannot listen on the address or port
 ├── NonFiniteError              a watched value is NaN or infinite (also a FloatingPointError)
 └── MissingDependencyError      an optional dependency is not installed (also an ImportError)
@@ -258,6 +259,22 @@ class ConflictError(TracklightError):
 
 class UsageError(TracklightError):
     """An argument, flag or request is invalid."""
+
+
+class ExpressionError(UsageError):
+    """An expression in ``text`` is not valid, or names something that does not exist."""
+
+    def __init__(self, message: Message, offset: int, text: str) -> None:
+        if offset >= len(text.rstrip()):
+            located = Message.format("filter.at_end", "{message} (at the end)", message=message)
+        else:
+            located = Message.format(
+                "filter.at_position",
+                "{message} (at character {position})",
+                message=message,
+                position=offset + 1,
+            )
+        super().__init__(located)
 
 
 class BindError(UsageError):

@@ -172,6 +172,7 @@ WRITES = [
     ("PATCH", "/api/v1/notes/runs", {"runs": ["conv"], "note": "good"}),
     ("POST", "/api/v1/notes/annotations", {"step": 1, "text": "here"}),
     ("PUT", "/api/v1/notes/layouts", {"name": "mine", "categories": []}),
+    ("PUT", "/api/v1/notes/metrics", {"name": "twice"}),
     ("PUT", "/api/v1/alerts/rules", []),
 ]
 

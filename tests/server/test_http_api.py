@@ -99,6 +99,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/notes/annotations": {"step": 1, "text": "here"},
     "DELETE api/v1/notes/annotations/{id}": {},
     "PUT api/v1/notes/layouts": {"name": "mine", "categories": []},
+    "PUT api/v1/notes/metrics": {"name": "twice", "expression": "loss * 2"},
     "PUT api/v1/alerts/rules": [RULE],
     "GET api/v1/custom_scalars/layout": {},
     "POST api/v1/scalars/query": {"charts": [{"id": "a", "tags": ["loss"]}]},

@@ -11,6 +11,8 @@ from playwright.sync_api import Page, expect
 
 import tracklight
 from tests.web.conftest import Serve
+from tests.web.event_writer import append_records
+from tests.web.scalar_log import STEPS, scalar_records
 
 pytestmark = pytest.mark.browser
 
@@ -74,3 +76,32 @@ def test_compares_selected_runs(url: str, open_page: Callable[..., Page]) -> Non
     expect(first).to_contain_text("10")
     expect(metrics.get_by_role("row").filter(has_text="loss")).to_contain_text("+50%")
     expect(page).to_have_url(re.compile("rt-compare=base,other"))
+
+
+def test_names_compared_runs_without_records(
+    tmp_path: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    for name in ("plain", "bare"):
+        append_records(tmp_path / name, *scalar_records("loss", STEPS, [1.0] * len(STEPS)))
+    page = open_page(f"{serve(tmp_path).address}?tab=runs&rt-compare=plain,bare")
+    expect(page.get_by_role("list", name="Legend")).to_contain_text("plain")
+    expect(page.get_by_role("region", name="Hyperparameters")).not_to_contain_text("0 of 0")
+
+
+def test_shows_alerts_of_the_run(url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{url}?tab=runs&rt-run=other")
+    expect(page.get_by_role("heading", name="Summary metrics")).to_contain_text("finite values")
+    rule = {"id": "1", "tag": "loss", "kind": "above", "value": 0.06}
+    page.request.put(f"{url}api/v1/alerts/rules", data=[rule])
+    alerts = page.get_by_role("region", name="Alerts")
+    expect(alerts).to_contain_text("loss")
+    alerts.get_by_role("button", name="Scalars").click()
+    expect(page).to_have_url(re.compile("tab=scalars"))
+
+
+def test_opens_from_the_run_list(url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{url}?tab=scalars")
+    page.get_by_role("row").filter(has_text="other").first.click(button="right")
+    page.get_by_role("menuitem", name="Open run page").click()
+    expect(page).to_have_url(re.compile("rt-run=other"))
+    expect(page.get_by_role("heading", name="other")).to_be_visible()

@@ -24,8 +24,12 @@ SCALARS = re.compile(
 
 
 def find_entry(assets: Path) -> Path:
-    """Return the module that lists all dashboards."""
-    return next(path for path in assets.glob("*.js") if SCALARS.search(path.read_text("utf-8")))
+    """Return the module that lists all dashboards; that of Scalars also has its name."""
+    texts = {path: path.read_text("utf-8") for path in assets.glob("*.js")}
+    (entry,) = [
+        path for path, text in texts.items() if SCALARS.search(text) and 'name:"images"' in text
+    ]
+    return entry
 
 
 def collect_scalars_modules(entry: Path) -> set[Path]:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -18,6 +19,7 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import BaseRoute, Mount
 from starlette.types import Lifespan
 
+from tracklight.analysis.derived_metrics.derived_log import DerivedLog
 from tracklight.analysis.source import NO_ACCESS, Context, DataAccess
 from tracklight.errors import UsageError
 from tracklight.plugin import Route
@@ -194,13 +196,15 @@ def create_app(
         access: What dashboards may read and run besides the log.
         heartbeat_s: The longest time without an event on a live update stream.
     """
+    store = NotesStore(get_notes_path(root.path for root in source.roots))
+    derived = DerivedLog(source, store.read_metrics)
+    source = cast(LogSource, derived)
     refresher = Refresher(source, watcher)
     overview = LogOverview(source)
     live = LiveUpdates(source, overview, refresher, heartbeat_s=heartbeat_s)
     registry = _load_dashboards(source, overview, live, access)
-    store = NotesStore(get_notes_path(root.path for root in source.roots))
     alert_service = AlertService(source, store, live, alerts)
-    run_columns = RunColumnsApi(source, overview)
+    run_columns = RunColumnsApi(source, overview, derived.find_state)
     run_table = RunTableApi(source, overview, run_columns, store.read)
     prewarmer = Prewarmer(source, overview, registry, run_table.prepare)
     refresher.listeners += [alert_service.on_refresh, prewarmer.on_refresh]
@@ -217,7 +221,7 @@ def create_app(
         *run_columns.routes(),
         *run_table.routes(),
         *RunDetailsApi(source, overview, run_columns.hparams, run_table.get_table).routes(),
-        *NotesApi(store, alert_service).routes(),
+        *NotesApi(store, alert_service, derived.check).routes(),
         *StaticExportApi(source, overview, access).routes(),
         create_openapi_route(list_routes),
     ]

@@ -1,4 +1,4 @@
-"""Notes on runs, annotations, chart layouts and alert rules, stored beside the log.
+"""What users add to a log: notes on runs, annotations, layouts, derived metrics and alert rules.
 
 They are stored in one JSON file per log in the user's data directory, never in the log itself.
 Several servers may show the same log and change the file at the same time.
@@ -14,6 +14,7 @@ from typing import Annotated
 
 import msgspec
 
+from tracklight.analysis.derived_metrics.derived_log import DerivedMetric
 from tracklight.analysis.source import Empty
 from tracklight.errors import ConflictError, LogError, UsageError
 from tracklight.plugin import Route
@@ -23,6 +24,7 @@ from tracklight.types import LayoutCategory
 from tracklight.util.json_file import JsonFile
 
 _MAX_LAYOUTS = 100
+_MAX_METRICS = 100
 _MAX_LABELS = 50
 
 _Text = Annotated[str, msgspec.Meta(max_length=10_000)]
@@ -90,6 +92,18 @@ class ChartLayout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     categories: Annotated[tuple[LayoutCategory, ...], msgspec.Meta(max_length=200)] | None = None
 
 
+class MetricUpdate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A derived metric to save; without ``expression`` it is deleted.
+
+    ``expected`` is the expression that the edit assumes to be stored, null for a new metric. If
+    another one is stored, nothing is changed, and the response is an error with status 409.
+    """
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    expression: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)] | None = None
+    expected: str | None = None
+
+
 class NotesDocument(msgspec.Struct, frozen=True):
     """The content of the file. The ``with_`` methods return changed copies."""
 
@@ -98,6 +112,7 @@ class NotesDocument(msgspec.Struct, frozen=True):
     annotations: tuple[Annotation, ...] = ()
     rules: tuple[AlertRule, ...] = ()
     layouts: tuple[ChartLayout, ...] = ()
+    metrics: tuple[DerivedMetric, ...] = ()
 
     def with_run_update(self, update: RunNoteUpdate) -> NotesDocument:
         """Return a copy with changed notes on some runs.
@@ -138,6 +153,35 @@ class NotesDocument(msgspec.Struct, frozen=True):
             layouts.append(layout)
         remaining = tuple(one for one in layouts if one.categories is not None)
         return msgspec.structs.replace(self, layouts=remaining)
+
+    def with_metric(self, update: MetricUpdate) -> NotesDocument:
+        """Return a copy with a metric added, replaced or deleted.
+
+        Raises:
+            ConflictError: The stored expression is not what the update expects.
+            UsageError: There are too many metrics.
+        """
+        metrics = {one.name: one for one in self.metrics}
+        before = metrics.get(update.name)
+        stored = None if before is None else before.expression
+        if stored not in (update.expected, update.expression):
+            raise ConflictError(
+                "notes.metric_conflict",
+                'someone else has changed the metric "{name}" to "{expression}"',
+                name=update.name,
+                expression=stored or "",
+            )
+        if update.expression is None:
+            metrics.pop(update.name, None)
+        else:
+            metrics[update.name] = DerivedMetric(update.name, update.expression)
+        if len(metrics) > _MAX_METRICS:
+            raise UsageError(
+                "notes.too_many_metrics",
+                "there are already {max_metrics} derived metrics: delete one first",
+                max_metrics=_MAX_METRICS,
+            )
+        return msgspec.structs.replace(self, metrics=tuple(metrics.values()))
 
     def with_rules(self, rules: tuple[AlertRule, ...]) -> NotesDocument:
         return msgspec.structs.replace(self, rules=rules)
@@ -184,6 +228,9 @@ class NotesStore:
             lambda notes: msgspec.structs.replace(edit(notes), revision=notes.revision + 1)
         )
 
+    def read_metrics(self) -> tuple[DerivedMetric, ...]:
+        return self.read().metrics
+
     def read_rules(self) -> tuple[int, tuple[AlertRule, ...]]:
         notes = self.read()
         return notes.revision, notes.rules
@@ -202,6 +249,7 @@ class NotesResponse(msgspec.Struct):
     runs: dict[str, RunNote]
     annotations: tuple[Annotation, ...]
     layouts: tuple[ChartLayout, ...]
+    metrics: tuple[DerivedMetric, ...]
     alerts: AlertsResponse
 
 
@@ -220,11 +268,23 @@ class DeleteAnnotationRequest(msgspec.Struct):
 
 
 class NotesApi:
-    """The routes below ``notes`` and ``alerts``. All of them return the current notes."""
+    """The routes below ``notes`` and ``alerts``. All of them return the current notes.
 
-    def __init__(self, store: NotesStore, alerts: AlertService) -> None:
+    Args:
+        store: The stored notes.
+        alerts: The alerts, which are part of every response.
+        check_metric: Raises UsageError if a derived metric cannot be added.
+    """
+
+    def __init__(
+        self,
+        store: NotesStore,
+        alerts: AlertService,
+        check_metric: Callable[[DerivedMetric], None],
+    ) -> None:
         self._store = store
         self._alerts = alerts
+        self._check_metric = check_metric
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -241,11 +301,12 @@ class NotesApi:
                 mutates=True,
             ),
             Route("notes/layouts", ChartLayout, self.set_layout, "PUT", mutates=True),
+            Route("notes/metrics", MetricUpdate, self.set_metric, "PUT", mutates=True),
             Route("alerts/rules", list[AlertRule], self.set_rules, "PUT", mutates=True),
         ]
 
     def read_notes(self, _: Empty) -> NotesResponse:
-        """Return all notes, annotations, layouts and alerts."""
+        """Return all notes, annotations, layouts, derived metrics and alerts."""
         return self._create_response(self._store.read())
 
     def update_runs(self, update: RunNoteUpdate) -> NotesResponse:
@@ -279,6 +340,15 @@ class NotesApi:
             )
         return self._update(lambda notes: notes.with_layout(layout))
 
+    def set_metric(self, update: MetricUpdate) -> NotesResponse:
+        """Save a derived metric under its name; without an expression, delete it.
+
+        Status 409 means that the stored expression is not what the request expects.
+        """
+        if update.expression is not None:
+            self._check_metric(DerivedMetric(update.name, update.expression))
+        return self._update(lambda notes: notes.with_metric(update))
+
     def set_rules(self, rules: list[AlertRule]) -> NotesResponse:
         """Replace all alert rules except those of the command line."""
         self._alerts.set_rules(rules)
@@ -295,5 +365,6 @@ class NotesApi:
             runs=notes.runs,
             annotations=notes.annotations,
             layouts=notes.layouts,
+            metrics=notes.metrics,
             alerts=self._alerts.create_response(),
         )

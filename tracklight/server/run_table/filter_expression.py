@@ -19,7 +19,7 @@ import numpy as np
 
 from tracklight.analysis.experiments.hparam_columns import CellState
 from tracklight.analysis.media.time_limits import match_lines
-from tracklight.errors import Message, UsageError
+from tracklight.errors import ExpressionError, Message, UsageError
 from tracklight.server.run_table.table import RunTable, TableColumn
 from tracklight.types import Bool, Float64
 
@@ -70,22 +70,6 @@ _OPERATOR = re.compile(r"<=|>=|!=|==|[<>=~:]")
 _STRING = re.compile(r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'""")
 _WORD = re.compile(r"""[^\s()\[\],"'<>=!~:]+""")
 _BRACKETS: dict[str, TokenKind] = {"(": "(", ")": ")", "[": "(", "]": ")", ",": ","}
-
-
-class ExpressionError(UsageError):
-    """An expression is not valid, or names a field that no run has."""
-
-    def __init__(self, message: Message, offset: int, text: str) -> None:
-        if offset >= len(text.rstrip()):
-            located = Message.format("filter.at_end", "{message} (at the end)", message=message)
-        else:
-            located = Message.format(
-                "filter.at_position",
-                "{message} (at character {position})",
-                message=message,
-                position=offset + 1,
-            )
-        super().__init__(located)
 
 
 # ---- syntax

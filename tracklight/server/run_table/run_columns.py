@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
@@ -67,15 +67,25 @@ class ColumnsResponse(msgspec.Struct):
 class RunColumnsApi:
     """The routes ``runs/columns``.
 
+    Args:
+        source: The log.
+        overview: The runs and tags of the log.
+        find_state: Returns what the values of a tag depend on besides the run, or None.
+
     Attributes:
         hparams: The hyperparameters of all runs.
         metrics: The metrics of all runs.
     """
 
-    def __init__(self, source: LogSource, overview: LogOverview) -> None:
+    def __init__(
+        self,
+        source: LogSource,
+        overview: LogOverview,
+        find_state: Callable[[str], Hashable | None] = lambda tag: None,
+    ) -> None:
         self._overview = overview
         self.hparams = RunHParams(source, overview)
-        self.metrics = RunMetrics(source)
+        self.metrics = RunMetrics(source, find_state)
         self._columns = VersionedCache(source, self._build_list)
 
     def routes(self) -> Sequence[Route]:
@@ -166,18 +176,26 @@ class RunHParams:
 class RunMetrics:
     """The last, lowest and highest values of metrics, computed again only for grown runs."""
 
-    def __init__(self, source: LogSource) -> None:
+    def __init__(
+        self,
+        source: LogSource,
+        find_state: Callable[[str], Hashable | None] = lambda tag: None,
+    ) -> None:
         self._source = source
+        self._find_state = find_state
         self._lock = threading.Lock()
-        self._cache: LruCache[str, _CachedMetric] = LruCache(max_items=_MAX_CACHED_METRICS)
+        self._cache = LruCache[tuple[str, Hashable | None], _CachedMetric](
+            max_items=_MAX_CACHED_METRICS
+        )
 
     def read(self, tag: str, rows: Mapping[str, RunRow]) -> SummaryColumns:
         """Return the values of the scalar ``tag`` in all runs, which are those of an overview."""
+        key = tag, self._find_state(tag)
         with self._lock:
-            cached = self._cache.find(tag)
+            cached = self._cache.find(key)
             if cached is None or cached.rows is not rows:
                 cached = _CachedMetric(rows, self._update(tag, rows, cached))
-                self._cache.put(tag, cached)
+                self._cache.put(key, cached)
         return cached.columns
 
     def _update(

@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 import tracklight
+from tracklight.analysis.derived_metrics.derived_log import DerivedLog
 from tracklight.analysis.source import NO_ACCESS, DataAccess, Empty
 from tracklight.errors import LogError
 from tracklight.server.alerts.monitor import AlertsResponse
@@ -98,6 +99,7 @@ class ExportContents:
         access: DataAccess = NO_ACCESS,
     ) -> None:
         notes = NotesStore(get_notes_path(root.path for root in source.roots)).read()
+        source = cast(LogSource, DerivedLog(source, lambda: notes.metrics))
         all_rows = list(LogOverview(source).runs().values())
         rows = [row for row in all_rows if row.name in runs]
         self.runs = view.select_runs(rows, notes.runs)
@@ -126,6 +128,7 @@ class ExportContents:
             runs=_select_notes(notes.runs, self.runs, listed),
             annotations=notes.annotations,
             layouts=notes.layouts,
+            metrics=notes.metrics,
             alerts=_EMPTY_ALERTS,
         )
 

@@ -159,6 +159,18 @@ export function saveLayout(
   return sendJson('PUT', 'api/v1/notes/layouts', { name, categories });
 }
 
+/**
+ * Save a derived metric; null deletes it. `expected` is the expression that is assumed to be stored,
+ * null for a new metric.
+ */
+export function saveMetric(
+  name: string,
+  expression: string | null,
+  expected: string | null,
+): Promise<NotesResponse> {
+  return sendJson('PUT', 'api/v1/notes/metrics', { name, expression, expected });
+}
+
 /** Replace all rules except those of the command line. */
 export function saveAlertRules(rules: readonly AlertRule[]): Promise<NotesResponse> {
   return sendJson('PUT', 'api/v1/alerts/rules', rules);

@@ -122,7 +122,7 @@ export interface ServerRoutes {
     readonly request: ConsoleRequest;
     readonly response: ConsoleResponse;
   };
-  /** Return all notes, annotations, layouts and alerts. */
+  /** Return all notes, annotations, layouts, derived metrics and alerts. */
   readonly 'GET notes': {
     readonly request: Empty;
     readonly response: NotesResponse;
@@ -148,6 +148,14 @@ export interface ServerRoutes {
   /** Save a layout of charts under its name; without categories, delete it. */
   readonly 'PUT notes/layouts': {
     readonly request: ChartLayoutInput;
+    readonly response: NotesResponse;
+  };
+  /**
+   * Save a derived metric under its name; without an expression, delete it. Status 409 means that
+   * the stored expression is not what the request expects.
+   */
+  readonly 'PUT notes/metrics': {
+    readonly request: MetricUpdate;
     readonly response: NotesResponse;
   };
   /** Replace all alert rules except those of the command line. */
@@ -415,6 +423,12 @@ export interface DeltaEvent {
   readonly changed: readonly RunRow[];
 }
 
+/** A named expression over scalar tags; the name is shown like a tag. */
+export interface DerivedMetric {
+  readonly name: string;
+  readonly expression: string;
+}
+
 /** The body of every response that is not a success. */
 export interface ErrorResponse {
   readonly error: Problem;
@@ -524,6 +538,17 @@ export interface MetricRow {
   readonly step: JsonNumber | null;
 }
 
+/**
+ * A derived metric to save; without `expression` it is deleted. `expected` is the expression that
+ * the edit assumes to be stored, null for a new metric. If another one is stored, nothing is
+ * changed, and the response is an error with status 409.
+ */
+export interface MetricUpdate {
+  readonly name: string;
+  readonly expression?: string | null;
+  readonly expected?: string | null;
+}
+
 /** A hyperparameter, or a fact about the environment. */
 export interface NamedValue {
   readonly name: string;
@@ -549,6 +574,7 @@ export interface NotesResponse {
   readonly runs: Readonly<Record<string, RunNote>>;
   readonly annotations: readonly Annotation[];
   readonly layouts: readonly ChartLayout[];
+  readonly metrics: readonly DerivedMetric[];
   readonly alerts: AlertsResponse;
 }
 

@@ -2,7 +2,7 @@ import type { ChartLayout, LayoutCategory, RunNote, RunNoteChange } from '../api
 import type { Query } from '../api/create-query.svelte';
 import type { QueryCache } from '../api/query-cache';
 import type { ObserveOptions, QueryDefinition } from '../api/query-definition';
-import type { Problem, RunRow, TagRow } from '../api/schemas';
+import type { AlertsResponse, DerivedMetric, Problem, RunRow, TagRow } from '../api/schemas';
 import type { Codec } from '../lib/codecs';
 
 /**
@@ -199,6 +199,15 @@ export interface Notes {
   readonly layouts: readonly ChartLayout[];
   /** null deletes the layout. Rejects if it could not be saved. */
   saveLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void>;
+  /** Alert rules, and the alerts that they fired, newest first. */
+  readonly alerts: AlertsResponse;
+  /** Derived metrics: named expressions over scalar tags, which are listed like tags. */
+  readonly metrics: readonly DerivedMetric[];
+  /**
+   * null deletes the metric. Rejects if it could not be saved: with status 409, and loads the stored
+   * metrics, if another expression than `expected` is stored.
+   */
+  saveMetric(name: string, expression: string | null, expected: string | null): Promise<void>;
 }
 
 // ---- keyboard and commands

@@ -131,6 +131,12 @@ export class LiveLog implements Live {
     this.#refresh.schedule();
   }
 
+  /** Reload runs, tags and everything shown after a change that the live stream does not report. */
+  reload(): void {
+    this.#refresh.schedule();
+    this.#emit('reload', null);
+  }
+
   getRevision(run: string | null): number {
     return run === null ? this.#revision : (this.#revisions.get(run) ?? 0);
   }
@@ -239,6 +245,10 @@ export class LogTags implements Tags {
 
   constructor(liveLog: LiveLog) {
     this.#liveLog = liveLog;
+    liveLog.on('reload', () => {
+      this.#cursor = '';
+      this.refresh();
+    });
   }
 
   /** Load the tags together with the runs: no chart can be requested before. */

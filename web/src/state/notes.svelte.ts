@@ -10,11 +10,12 @@ import {
   type RunNoteChange,
   saveAlertRules,
   saveLayout,
+  saveMetric,
   updateRunNotes,
 } from '../api/client';
 import { ServerError, toProblem } from '../api/errors';
 import { RequestScheduler } from '../api/request-scheduler';
-import type { Problem } from '../api/schemas';
+import type { DerivedMetric, Problem } from '../api/schemas';
 import { list } from '../lib/codecs';
 import type { Annotation, NoteField, Notes, Param, Preferences } from '../plugin/context';
 import type { LiveLog } from './live-log.svelte';
@@ -39,15 +40,18 @@ const NO_ALERTS: NotesResponse['alerts'] = { rules: [], alerts: [], webhook: fal
 export class LogNotes implements Notes {
   annotations = $state.raw<readonly Annotation[]>([]);
   layouts = $state.raw<readonly ChartLayout[]>([]);
+  metrics = $state.raw<readonly DerivedMetric[]>([]);
   alerts = $state.raw(NO_ALERTS);
   /** Why the last change was not saved. */
   error = $state.raw<Problem | null>(null);
 
   #runs = $state.raw<Readonly<Record<string, RunNote>>>({});
   #revision = -1;
+  readonly #liveLog: LiveLog;
   readonly #refresh = new RequestScheduler(() => this.#load(), NOTES_REFRESH_MS);
 
   constructor(liveLog: LiveLog) {
+    this.#liveLog = liveLog;
     liveLog.on('notes', (body) => {
       // The server also announces the changes of this page.
       if ((body as { revision: number }).revision !== this.#revision) this.refresh();
@@ -79,12 +83,7 @@ export class LogNotes implements Notes {
     value: RunNote[Field],
     before: RunNote[Field],
   ): Promise<void> {
-    try {
-      this.#set(await updateRunNotes([name], { [field]: value, expected: { [field]: before } }));
-    } catch (error) {
-      if (error instanceof ServerError && error.status === CONFLICT) await this.#load();
-      throw error;
-    }
+    await this.#edit(updateRunNotes([name], { [field]: value, expected: { [field]: before } }));
   }
 
   async addAnnotation(step: number, text: string, tag: string | null): Promise<void> {
@@ -97,6 +96,24 @@ export class LogNotes implements Notes {
 
   async saveLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void> {
     this.#set(await saveLayout(name, categories));
+  }
+
+  async saveMetric(
+    name: string,
+    expression: string | null,
+    expected: string | null,
+  ): Promise<void> {
+    await this.#edit(saveMetric(name, expression, expected));
+  }
+
+  /** Wait for a change that may conflict with one of another user; then load what is stored. */
+  async #edit(response: Promise<NotesResponse>): Promise<void> {
+    try {
+      this.#set(await response);
+    } catch (error) {
+      if (error instanceof ServerError && error.status === CONFLICT) await this.#load();
+      throw error;
+    }
   }
 
   async #save(response: Promise<NotesResponse>, undo?: () => void): Promise<void> {
@@ -119,7 +136,12 @@ export class LogNotes implements Notes {
     }
   }
 
-  #set({ runs, annotations, layouts, alerts, revision }: NotesResponse): void {
+  #set({ runs, annotations, layouts, metrics, alerts, revision }: NotesResponse): void {
+    // Derived metrics are among the tags, which are loaded again after a change.
+    if (this.#revision >= 0 && JSON.stringify(metrics) !== JSON.stringify(this.metrics)) {
+      this.#liveLog.reload();
+    }
+    this.metrics = metrics;
     this.#runs = runs;
     this.annotations = annotations;
     this.layouts = layouts;

@@ -35,6 +35,7 @@ export function runMenu(page: PageState, names: readonly string[]): MenuItem[][]
   if (first === undefined) return [];
   const only = names.length === 1 ? first : null;
   return [
+    openItems(page, only),
     visibilityItems(page, names),
     baselineItems(page, only),
     editItems(page, names, only),
@@ -61,6 +62,15 @@ function visibilityItems(
       run: () => void notes.updateRuns(names, { hidden: !isHidden }),
     },
   ];
+}
+
+function openItems({ url }: PageState, only: string | null): MenuItem[] {
+  if (only === null) return [];
+  const run = (): void => {
+    url.set('tab', 'runs', 'push');
+    url.set('rt-run', only, 'push');
+  };
+  return [{ label: m.menuOpenPage, run }];
 }
 
 function baselineItems({ runs }: PageState, only: string | null): MenuItem[] {
