@@ -23,6 +23,7 @@ from tracklight.cli.logdir_arg import (
 )
 from tracklight.cli.progress import show_loading
 from tracklight.errors import UsageError
+from tracklight.logdir.stores.requests import METER
 from tracklight.server.alerts.monitor import AlertSettings
 from tracklight.server.alerts.rules import (
     DEFAULT_DEBUGGER_KINDS,
@@ -42,6 +43,8 @@ def serve(flags: Namespace, query: str = "") -> None:
     limit_memory_retention()
     with ExitStack() as stack:
         studies = stack.enter_context(open_studies(flags.optuna))
+        if flags.request_budget is not None:
+            METER.set_budget(flags.request_budget)
         catalog = create_catalog(flags, studies)
         stack.callback(catalog.close)
         for path in list_missing(catalog.roots):

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ParamSpec, TypeVar
 
 from starlette.requests import Request
@@ -24,6 +24,7 @@ from starlette.types import Message as ASGIMessage
 import tracklight
 from tracklight.errors import Message
 from tracklight.index.pack import release_pages
+from tracklight.logdir.stores.requests import METER, OPERATIONS
 from tracklight.server.auth import get_route_path
 from tracklight.server.events import LiveUpdates
 from tracklight.server.responses import create_error_response
@@ -228,7 +229,11 @@ def create_metrics_route(live: LiveUpdates, overview: LogOverview, stats: Reques
 
 
 def _iter_lines(live: LiveUpdates, overview: LogOverview, stats: RequestStats) -> Iterator[str]:
-    metrics = [*_iter_log_metrics(live, overview), *_iter_server_metrics(live, stats)]
+    metrics = [
+        *_iter_log_metrics(live, overview),
+        *_iter_store_metrics(),
+        *_iter_server_metrics(live, stats),
+    ]
     for name, kind, text, samples in metrics:
         yield f"# HELP {name} {text}"
         yield f"# TYPE {name} {kind}"
@@ -257,6 +262,31 @@ def _iter_log_metrics(live: LiveUpdates, overview: LogOverview) -> Iterator[Metr
     yield _make_gauge("tracklight_loading", "1 during a long refresh.", live.refresher.is_loading)
     yield _make_gauge("tracklight_failing", "1 if the log cannot be read.", failing)
     yield _make_gauge("tracklight_unread_bytes", "Bytes still to be read.", unread)
+
+
+def _iter_store_metrics() -> Iterator[Metric]:
+    counts = METER.get_totals()
+
+    def by_operation(values: Mapping[str, int]) -> list[tuple[str, float]]:
+        return [(f'{{operation="{name}"}}', values.get(name, 0)) for name in OPERATIONS]
+
+    requests, received = by_operation(counts.requests), by_operation(counts.bytes)
+    yield "tracklight_store_requests_total", "counter", "Requests to object stores.", requests
+    yield "tracklight_store_bytes_total", "counter", "Bytes received from stores.", received
+    yield (
+        "tracklight_store_retries_total",
+        "counter",
+        "Repeated requests to object stores.",
+        [("", counts.retries)],
+    )
+    budget = METER.budget
+    if budget is not None:
+        yield _make_gauge(
+            "tracklight_store_budget", "Requests to object stores per hour.", budget.per_hour
+        )
+        yield _make_gauge(
+            "tracklight_store_budget_remaining", "What is left of it now.", budget.remaining
+        )
 
 
 def _iter_server_metrics(live: LiveUpdates, stats: RequestStats) -> Iterator[Metric]:
