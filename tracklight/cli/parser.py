@@ -184,6 +184,11 @@ def _add_large_deployments(parser: argparse.ArgumentParser) -> None:
     add("--cluster", metavar="WHERE", help="use Ray: local:N, auto or ray://HOST:PORT")
     add("--cluster-shards", type=int, metavar="N",
         help="number of shards on a cluster; default: one per node")  # fmt: skip
+    add("--writers", action="append", default=[], metavar="USERS",
+        help="users that may change notes and alert rules, as in a,b")  # fmt: skip
+    add("--user-header", default="", metavar="NAME",
+        help="header in which a proxy sends the name of the user")  # fmt: skip
+    add("--audit-log", type=Path, metavar="FILE", help="append all changes to this file, as JSON")
     add("--request-budget", type=_parse_request_budget, metavar="N",
         help="requests per hour to object stores; then refresh less")  # fmt: skip
 

@@ -31,6 +31,7 @@ from tracklight.server.alerts.rules import (
     parse_rule,
 )
 from tracklight.server.app import ALL_INTERFACES, AuthSettings, Settings
+from tracklight.server.middleware import AuditLog
 from tracklight.server.serve import run_server
 from tracklight.util.memory import limit_memory_retention
 
@@ -85,12 +86,13 @@ def parse_settings(flags: Namespace) -> Settings:
         trusted_hosts=tuple(flags.trusted_host),
         embed_origins=tuple(flags.embed_origin),
         open_to_all=flags.no_token,
-        auth=AuthSettings(tuple(flags.auth), flags.tls_cert, flags.tls_key, flags.read_only),
+        auth=_parse_auth(flags),
         window_title=flags.window_title,
         reload_interval_s=flags.reload_interval,
         reuse_port=flags.reuse_port,
         alerts=_parse_alerts(flags),
         access=_parse_access(flags),
+        audit_log=AuditLog(flags.audit_log) if flags.audit_log else None,
     )
 
 
@@ -110,6 +112,18 @@ def open_studies(urls: Sequence[str]) -> Iterator[dict[str, Path]]:
             stack.enter_context(follow_studies(url, Path(folder)))
             folders["optuna" if number == 1 else f"optuna-{number}"] = Path(folder)
         yield folders
+
+
+def _parse_auth(flags: Namespace) -> AuthSettings:
+    names = [name.strip() for text in flags.writers for name in text.split(",")]
+    return AuthSettings(
+        users=tuple(flags.auth),
+        tls_cert=flags.tls_cert,
+        tls_key=flags.tls_key,
+        read_only=flags.read_only,
+        writers=tuple(filter(None, names)) if flags.writers else None,
+        user_header=flags.user_header,
+    )
 
 
 def _parse_access(flags: Namespace) -> DataAccess:
