@@ -63,8 +63,9 @@ PYTHON = {
 
 #: Parts of tracklight/analysis: apart from these, one kind of data does not know another.
 ANALYSIS = {
-    "source": "",
     "jobs": "",
+    "source": "jobs",
+    "cluster_tasks": "jobs",
     "media": "source",
     "meshes": "source media",
     "pr_curves": "source media",

@@ -11,6 +11,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tracklight.analysis.source import DataAccess
@@ -59,6 +60,11 @@ def serve(flags: Namespace, query: str = "") -> None:
             if flags.open:
                 _open_browser(url)
 
+        if catalog.cluster is not None:
+            from tracklight.analysis.cluster_tasks import ClusterTasks
+
+            access = replace(settings.access, tasks=ClusterTasks(catalog.cluster))
+            settings = replace(settings, access=access)
         run_server(catalog, settings, announce)
 
 

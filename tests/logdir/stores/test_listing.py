@@ -59,7 +59,7 @@ class Clock:
 
 
 @pytest.fixture
-def meter(monkeypatch: pytest.MonkeyPatch) -> RequestMeter:
+def requested(monkeypatch: pytest.MonkeyPatch) -> RequestMeter:
     meter = RequestMeter()
     for module in (listing, requests):
         monkeypatch.setattr(module, "METER", meter)
@@ -67,8 +67,8 @@ def meter(monkeypatch: pytest.MonkeyPatch) -> RequestMeter:
 
 
 @pytest.fixture
-def bucket(meter: RequestMeter) -> Bucket:
-    return Bucket(meter)
+def bucket(requested: RequestMeter) -> Bucket:
+    return Bucket(requested)
 
 
 @pytest.fixture
@@ -122,17 +122,17 @@ def test_many_small_folders_are_listed_together(bucket: Bucket, clock: Clock) ->
 
 
 def test_only_active_folders_are_listed_again(
-    bucket: Bucket, clock: Clock, meter: RequestMeter
+    bucket: Bucket, clock: Clock, requested: RequestMeter
 ) -> None:
     put_runs(bucket, 5000)
     bucket.put(f"logs/run7/{NAME}", 10, NOW_S - 5)
     known = make_listing(bucket, clock)
     update(known, bucket)
-    before = meter.get_own().total
+    before = requested.get_own().total
     bucket.put(f"logs/run7/{NAME}", 20, NOW_S)
     bucket.put(f"logs/elsewhere/{NAME}")
     assert update(known, bucket) == ["bucket/logs/run7"]
-    assert meter.get_own().total - before == 1
+    assert requested.get_own().total - before == 1
     assert known.files[f"bucket/logs/run7/{NAME}"].size == 20
     assert len(known.files) == 5000
 
@@ -211,13 +211,13 @@ def test_first_listing_that_fails_is_an_error(bucket: Bucket, clock: Clock) -> N
 
 
 def test_spent_budget_delays_the_next_listing(
-    bucket: Bucket, clock: Clock, meter: RequestMeter
+    bucket: Bucket, clock: Clock, requested: RequestMeter
 ) -> None:
-    meter._budget = requests.RequestBudget(60, clock)
+    requested._budget = requests.RequestBudget(60, clock)
     put_runs(bucket, 5)
     known = make_listing(bucket, clock)
     known.update()
-    meter.add("read", 1000)
+    requested.add("read", 1000)
     bucket.put(f"logs/new/{NAME}")
     (problem,) = known.update()
     assert str(problem) == (
@@ -247,17 +247,17 @@ def test_budget_is_refilled_over_time(budget: requests.RequestBudget, clock: Clo
     assert budget.get_wait_s(10_000) == 0
 
 
-def test_counts_of_shards_are_added(meter: RequestMeter) -> None:
-    meter.set_budget(100)
+def test_counts_of_shards_are_added(requested: RequestMeter) -> None:
+    requested.set_budget(100)
     shard = RequestMeter()
-    meter.add("list", 2)
+    requested.add("list", 2)
     shard.add("read", 3, 50)
-    meter.set_shard("a", shard.get_own())
+    requested.set_shard("a", shard.get_own())
     shard.add("read", 1, 10)
     shard.add_retry()
-    meter.set_shard("a", shard.get_own())
-    totals = meter.get_totals()
+    requested.set_shard("a", shard.get_own())
+    totals = requested.get_totals()
     assert totals.requests == {"list": 2, "read": 4}
     assert (totals.bytes["read"], totals.retries) == (60, 1)
-    assert meter.budget is not None
-    assert meter.budget.remaining == pytest.approx(94, abs=0.1)
+    assert requested.budget is not None
+    assert requested.budget.remaining == pytest.approx(94, abs=0.1)
