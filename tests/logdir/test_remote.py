@@ -16,7 +16,7 @@ from tracklight.formats.scanner import create_scanner
 from tracklight.logdir import remote
 from tracklight.logdir.access import fetch_local_copy, open_filesystem
 from tracklight.logdir.discover import Discovery, discover
-from tracklight.logdir.file_changes import FileChange, detect_change
+from tracklight.logdir.file_changes import FileChange, detect_change, matches_fingerprint
 from tracklight.logdir.remote import RemoteFileSystem
 from tracklight.logdir.roots import Root
 from tracklight.logdir.stores.requests import METER
@@ -184,6 +184,19 @@ def test_downloads_only_requested_bytes(put: Put, meter: Meter) -> None:
     (request,) = meter.requests
     assert request.range == f"bytes={256 * 1000 + 16}-{256 * 1000 + 47}"
     assert request.sent_bytes == 32
+
+
+@pytest.mark.parametrize("records", [10, 2000])
+def test_small_file_is_read_with_one_request(records: int, put: Put, meter: Meter) -> None:
+    put(NAME, b"".join(scalar("loss", step, 0.5) for step in range(records)))
+    fs = RemoteFileSystem(ROOT)
+    (file,) = discover(Root("", ROOT), fs).files
+    meter.requests.clear()
+    tail = EventFileTail(fs, file.path, create_scanner())
+    assert sum(batch.records for batch in tail.iter_batches(file.stat.size)) == records
+    assert len(meter.requests) == 1
+    assert tail.fingerprint is not None
+    assert matches_fingerprint(fs, file.path, tail.fingerprint)
 
 
 def test_sends_no_request_for_zero_bytes(put: Put, meter: Meter) -> None:

@@ -47,6 +47,9 @@ _RETRY_WINDOW_S = 5.0
 #: for credentials for 17 s and then retries requests for two minutes.
 _CONNECT_TIMEOUT_S = 10.0
 
+#: How much of both ends of what was read from a file is kept until it is closed.
+_KEPT_HEAD_BYTES, _KEPT_TAIL_BYTES = 4 << 10, 64 << 10
+
 #: These log tracebacks of errors that are reported to the user in one sentence anyway.
 _NOISY_LOGGERS = ("gcsfs", "google", "s3fs", "adlfs", "azure", "fsspec")
 
@@ -207,14 +210,28 @@ class RemoteFileSystem:
 
 
 class RemoteHandle:
-    """A file in a store; every read is a separate request."""
+    """A file in a store; reads are separate requests.
+
+    Both ends of what was read are kept, because they are read again for the fingerprint of the file
+    (see `tracklight.logdir.file_changes`): one request for a small file instead of three.
+    """
 
     def __init__(self, files: RemoteFileSystem, path: str) -> None:
         self._files = files
         self._path = path
+        #: Offsets and bytes of the beginning of the file and of the end of the last read.
+        self._kept: list[tuple[int, bytes]] = []
 
     def read(self, offset: int, size: int) -> bytes:
-        return self._files.read(self._path, offset, size)
+        for start, data in self._kept:
+            if start <= offset and offset + size <= start + len(data):
+                return data[offset - start : offset - start + size]
+        data = self._files.read(self._path, offset, size)
+        if offset == 0 or not self._kept:
+            self._kept = [(offset, data[:_KEPT_HEAD_BYTES])]
+        tail = data[-_KEPT_TAIL_BYTES:]
+        self._kept[1:] = [(offset + len(data) - len(tail), tail)]
+        return data
 
     def read_into(self, buffer: memoryview, offset: int) -> int:
         data = self.read(offset, len(buffer))
