@@ -7,7 +7,6 @@ Client. It is killed when the task has ended or is cancelled.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -118,20 +117,19 @@ class ClusterTasks:
         """
         ray = self._cluster.ray
         revision, poll = 0, None
-        started_s = time.monotonic()
+        has_started = False
         while not ray.wait([reference], timeout=_POLL_S)[0]:
             if progress.is_cancelled():
                 raise JobCancelledError("cancelled on the cluster")
             if poll is None:
                 poll = actor.poll.remote(revision)
-            # The actor may have to wait until a node has room for it.
             if not ray.wait([poll], timeout=0)[0]:
-                if time.monotonic() - started_s > 1:
+                # The actor may have to wait until a node has room for it.
+                if not has_started:
                     progress.report(_WAITING, 0, 0)
                 continue
             state: TaskState = ray.get(poll)
-            poll = None
-            started_s = time.monotonic()
+            poll, has_started = None, True
             if state.stage:
                 progress.report(state.stage, state.done, state.total)
             if state.revision != revision:
