@@ -83,7 +83,7 @@ def refuse(value: int, *, progress: JobProgress) -> None:
 
 
 def test_errors_arrive_as_they_were_raised(tasks: ClusterTasks) -> None:
-    with pytest.raises(UsageError, match="^3 is too much$"):
+    with pytest.raises(UsageError, match=r"^3 is too much$"):
         tasks.run(refuse, 3, progress=JobProgress())
 
 
