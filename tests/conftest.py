@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -31,6 +33,12 @@ ALLOWED_SKIPS = [
 
 #: Fixtures that start an S3 server, for which the quick tier does not install the packages.
 S3_FIXTURES = frozenset({"s3", "meter"})
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--cluster", help="open all logs in shards on Ray, such as local:2; see docs/scale.md"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -74,6 +82,31 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRACKLIGHT_DATA_DIR", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cluster_option(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With ``--cluster local:2``, give every catalog shards on Ray unless a test chooses others."""
+    text = request.config.getoption("--cluster")
+    if text is None:
+        yield
+        return
+    from tracklight.index.catalog import Catalog
+    from tracklight.index.cluster.connection import Cluster, parse_cluster
+
+    ray = Cluster(parse_cluster(text))  # starts Ray once, which takes seconds
+    create = Catalog.__init__
+
+    @functools.wraps(create)
+    def create_with_cluster(catalog: Catalog, *args: Any, **options: Any) -> None:
+        if options.get("cluster") is None and options.get("shards", 1) == 1:
+            options["cluster"] = Cluster(parse_cluster(text))
+        create(catalog, *args, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Catalog, "__init__", create_with_cluster)
+        yield
+    ray.close()
 
 
 @pytest.fixture

@@ -63,8 +63,9 @@ PYTHON = {
 
 #: Parts of tracklight/analysis: apart from these, one kind of data does not know another.
 ANALYSIS = {
-    "source": "",
     "jobs": "",
+    "source": "jobs",
+    "cluster_tasks": "jobs",
     "derived_metrics": "source",
     "media": "source",
     "meshes": "source media",

@@ -5,10 +5,11 @@ It needs moto and s3fs, which only the full tier installs; tests that use its fi
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -20,16 +21,39 @@ class Request(NamedTuple):
     sent_bytes: int
 
 
+#: What a store may do instead of answering: an error status, closing the connection, or a body that
+#: is shorter than announced.
+Fault = Literal["500", "503", "drop", "short"]
+
+_STATUS = {"500": "500 Internal Server Error", "503": "503 Slow Down"}
+_ERROR = "<Error><Code>{code}</Code><Message>Please reduce your request rate.</Message></Error>"
+
+
 class Meter:
-    """Pass requests on to the server and keep a list of them."""
+    """Pass requests on to the server and keep a list of them.
+
+    Attributes:
+        faults: What goes wrong with the next requests for objects or listings, one after the other.
+    """
 
     def __init__(self, app: Any) -> None:
         self._app = app
         self.requests: list[Request] = []
+        self.faults: list[Fault] = []
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        body = b"".join(self._app(environ, start_response))
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        fault = self.faults.pop(0) if self.faults and method == "GET" else None
+        if fault in _STATUS:
+            code = "SlowDown" if fault == "503" else "InternalError"
+            body = _ERROR.format(code=code).encode()
+            start_response(_STATUS[fault], [("Content-Type", "application/xml")])
+        else:
+            body = b"".join(self._app(environ, start_response))
+        if fault == "drop":
+            environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+        if fault == "short":
+            body = body[: len(body) // 2]  # of the length that the headers announce
         self.requests.append(Request(method, path, environ.get("HTTP_RANGE"), len(body)))
         return [body]
 

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from tests.builders import scalar
-from tests.logdir.s3_server import Meter, serve_s3
+from tests.logdir.s3_server import Fault, Meter, serve_s3
 from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.formats.scanner import create_scanner
 from tracklight.logdir import remote
 from tracklight.logdir.access import fetch_local_copy, open_filesystem
 from tracklight.logdir.discover import Discovery, discover
-from tracklight.logdir.file_changes import FileChange, detect_change
+from tracklight.logdir.file_changes import FileChange, detect_change, matches_fingerprint
 from tracklight.logdir.remote import RemoteFileSystem
 from tracklight.logdir.roots import Root
+from tracklight.logdir.stores.requests import METER
 from tracklight.logdir.tail import EventFileTail
 
 ROOT = "s3://bucket/logs"
@@ -185,6 +186,19 @@ def test_downloads_only_requested_bytes(put: Put, meter: Meter) -> None:
     assert request.sent_bytes == 32
 
 
+@pytest.mark.parametrize("records", [10, 2000])
+def test_small_file_is_read_with_one_request(records: int, put: Put, meter: Meter) -> None:
+    put(NAME, b"".join(scalar("loss", step, 0.5) for step in range(records)))
+    fs = RemoteFileSystem(ROOT)
+    (file,) = discover(Root("", ROOT), fs).files
+    meter.requests.clear()
+    tail = EventFileTail(fs, file.path, create_scanner())
+    assert sum(batch.records for batch in tail.iter_batches(file.stat.size)) == records
+    assert len(meter.requests) == 1
+    assert tail.fingerprint is not None
+    assert matches_fingerprint(fs, file.path, tail.fingerprint)
+
+
 def test_sends_no_request_for_zero_bytes(put: Put, meter: Meter) -> None:
     put(NAME, b"12345")
     assert RemoteFileSystem(ROOT).read(f"{ROOT}/{NAME}", 3, 0) == b""
@@ -247,6 +261,12 @@ class Flaky:
     def _strip_protocol(self, url: str) -> str:
         return url
 
+    def invalidate_cache(self) -> None:
+        pass
+
+    def info(self, path: str) -> dict[str, Any]:
+        return {"type": "file", "size": 10}
+
     def cat_file(self, path: str, start: int, end: int) -> bytes:
         if self._errors:
             raise self._errors.pop(0)
@@ -268,6 +288,61 @@ def make_flaky(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RemoteFileSyste
 
 class Broken(Exception):
     """An exception of an HTTP library, unrelated to OSError."""
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "drop", "short"])
+def test_reads_on_after_faults_of_the_store(fault: Fault, put: Put, meter: Meter) -> None:
+    data = bytes(range(256)) * 400
+    put(NAME, data)
+    fs = RemoteFileSystem(ROOT)
+    fs.read(f"{ROOT}/{NAME}", 0, 1)
+    meter.requests.clear()
+    meter.faults += [fault, fault]
+    assert fs.read(f"{ROOT}/{NAME}", 100, 100_000) == data[100:100_100]
+    assert meter.faults == []
+    assert len(meter.requests) == 3
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "drop", "short"])
+def test_lists_all_files_in_spite_of_faults(fault: Fault, put: Put, meter: Meter) -> None:
+    for number in range(5):
+        put(f"run{number}/{NAME}", b"12345")
+    discover_runs()
+    meter.faults += [fault, fault]
+    found = discover_runs()
+    assert found.problems == []
+    assert len(found.files) == 5
+    assert meter.faults == []
+
+
+def test_counts_requests_and_bytes(put: Put, meter: Meter) -> None:
+    for number in range(3):
+        put(f"run{number}/{NAME}", b"12345")
+    fs = RemoteFileSystem(ROOT)
+    fs.exists(ROOT)  # connects
+    meter.requests.clear()
+    before = METER.get_own()
+    (first, *_) = discover(Root("", ROOT), fs).files
+    assert fs.read(first.path, 1, 3) == b"234"
+    assert fs.find_stat(first.path) == first.stat
+    after = METER.get_own()
+    counted = after.requests - before.requests
+    assert counted == {"list": 4, "read": 1, "stat": 1}
+    assert counted.total() == len(meter.requests)
+    assert (after.bytes - before.bytes) == {"read": 3}
+
+
+def test_continues_a_body_that_ends_early(
+    make_flaky: Callable[..., RemoteFileSystem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some libraries return what they got when a connection is closed."""
+
+    def cat_file(self: Flaky, path: str, start: int, end: int) -> bytes:
+        return b"0123456789"[start : min(end, start + 2)]
+
+    monkeypatch.setattr(Flaky, "cat_file", cat_file)
+    assert make_flaky().read("flaky://x", 2, 5) == b"23456"
+    assert make_flaky().read("flaky://x", 7, 50) == b"789"
 
 
 def test_retries_temporary_errors(make_flaky: Callable[..., RemoteFileSystem]) -> None:

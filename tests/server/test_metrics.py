@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from starlette.testclient import TestClient
+
+from tracklight.logdir.stores.requests import RequestMeter
+from tracklight.server import middleware
 
 SAMPLE = re.compile(r'([a-z_]+)(\{[a-z]+="[^"]*"\})? (\S+)')
 
@@ -36,6 +40,25 @@ def test_requests_are_counted(client: TestClient) -> None:
     assert total == after['tracklight_http_request_duration_seconds_bucket{le="+Inf"}']
     assert total == before["tracklight_http_request_duration_seconds_count"] + 3
     assert after["tracklight_http_request_duration_seconds_sum"] > 0
+
+
+def test_requests_to_stores_are_counted(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter = RequestMeter()
+    monkeypatch.setattr(middleware, "METER", meter)
+    assert "tracklight_store_budget" not in read(client)
+    meter.set_budget(3600)
+    meter.add("list", 600)
+    meter.add("read", 1, 4096)
+    meter.add_retry()
+    counts = read(client)
+    assert counts['tracklight_store_requests_total{operation="list"}'] == 600
+    assert counts['tracklight_store_requests_total{operation="stat"}'] == 0
+    assert counts['tracklight_store_bytes_total{operation="read"}'] == 4096
+    assert counts["tracklight_store_retries_total"] == 1
+    assert counts["tracklight_store_budget"] == 3600
+    assert counts["tracklight_store_budget_remaining"] == pytest.approx(2999, abs=30)
 
 
 def test_all_metrics_have_a_type(client: TestClient) -> None:

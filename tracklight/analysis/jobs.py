@@ -29,6 +29,7 @@ _MAX_JOBS = 50
 _NO_MESSAGE = Message("", "")
 
 ResultT = TypeVar("ResultT")
+T = TypeVar("T")
 
 
 class JobCancelledError(TracklightError):
@@ -54,6 +55,38 @@ class JobProgress:
         if self.is_cancelled():
             raise JobCancelledError(f"cancelled while {stage}")
         self.report(stage, done, total)
+
+
+class Tasks(Protocol):
+    """Where jobs run functions that take long: in this process, or on a cluster."""
+
+    is_local: bool
+
+    def run(
+        self, function: Callable[..., T], *args: Any, progress: JobProgress, **options: Any
+    ) -> T:
+        """Return ``function(*args, progress=progress, **options)``.
+
+        Function, arguments and result must be picklable. The function may report progress and
+        intermediate results; on a cluster it is ended when the job is cancelled.
+
+        Raises:
+            JobCancelledError: The job has been cancelled.
+        """
+
+
+class LocalTasks:
+    """Run functions in the calling thread."""
+
+    is_local = True
+
+    def run(
+        self, function: Callable[..., T], *args: Any, progress: JobProgress, **options: Any
+    ) -> T:
+        return function(*args, progress=progress, **options)
+
+
+LOCAL_TASKS = LocalTasks()
 
 
 class JobStore(Protocol[ResultT]):

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
+from tracklight.analysis.jobs import LOCAL_TASKS, Tasks
 from tracklight.errors import Message
 from tracklight.index.series_query import SeriesQuery, View
 from tracklight.logdir.filesystem import FileHandle
@@ -213,6 +214,8 @@ class DataAccess:
     """Whether model files may be run, in a separate process."""
     workspaces: Mapping[str, Any] = field(default_factory=dict)
     """Data and models of the program that started the server, by name."""
+    tasks: Tasks = LOCAL_TASKS
+    """Where long computations run."""
 
 
 NO_ACCESS = DataAccess()

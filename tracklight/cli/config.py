@@ -36,6 +36,9 @@ USER_ONLY_SETTINGS = frozenset(
             "auth",
             "tls-cert",
             "tls-key",
+            "writers",
+            "user-header",
+            "audit-log",
         ),
         *("alert-webhook", "optuna", "cluster", "shared-cache", "cache-dir", "out", "static"),
     }

@@ -16,7 +16,6 @@ from tracklight.errors import UsageError
 
 _ALIASES = {
     "--version-tb": "--version",
-    "--helpfull": "--help",
     "--helpshort": "--help",
 }
 

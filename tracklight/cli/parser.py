@@ -52,6 +52,11 @@ Defaults can be set in tracklight.toml. This is tracklight {__version__}.
 """
 
 
+#: The group of flags that ``--help`` leaves out and ``--helpfull`` shows.
+_LARGE_DEPLOYMENTS = "large deployments"
+_FULL_HELP = f"also show flags for {_LARGE_DEPLOYMENTS}"
+
+
 class Parser(argparse.ArgumentParser):
     """Raise errors as UsageError, and format help for 80 columns."""
 
@@ -59,8 +64,26 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", _NarrowFormatter)
         super().__init__(**options)
 
+    def format_help(self) -> str:
+        groups = self._action_groups
+        self._action_groups = [group for group in groups if group.title != _LARGE_DEPLOYMENTS]
+        try:
+            return super().format_help()
+        finally:
+            self._action_groups = groups
+
+    def format_full_help(self) -> str:
+        return super().format_help()
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+class _FullHelpAction(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *args: Any, **options: Any) -> NoReturn:
+        assert isinstance(parser, Parser)
+        print(parser.format_full_help(), end="")
+        parser.exit()
 
 
 class _NarrowFormatter(argparse.HelpFormatter):
@@ -84,6 +107,15 @@ def create_parsers() -> tuple[Parser, dict[str, Parser]]:
         usage = f"tracklight {name} {_USAGE.get(name, 'LOGDIR [FLAGS]')}"
         parsers[name] = subparsers.add_parser(name, help=COMMANDS[name], usage=usage)
         parsers[name].set_defaults(notes=[])
+        parsers[name].add_argument(
+            "--helpfull",
+            action=_FullHelpAction,
+            nargs=0,
+            default=argparse.SUPPRESS,
+            help=f"also show flags for {_LARGE_DEPLOYMENTS}"
+            if name == "serve"
+            else argparse.SUPPRESS,
+        )
         add_flags(parsers[name])
     return parser, parsers
 
@@ -120,13 +152,7 @@ def _add_log(parser: argparse.ArgumentParser, *, cache: bool) -> argparse._Argum
 
 
 def _add_serve(parser: argparse.ArgumentParser) -> None:
-    log_group = _add_log(parser, cache=True)
-    add = log_group.add_argument
-    add("--shared-cache", metavar="URL",
-        help="URL or directory of a cache that several servers share")  # fmt: skip
-    add("--cluster", metavar="WHERE", help="use Ray: local:N, auto or ray://HOST:PORT")
-    add("--cluster-shards", type=int, metavar="N",
-        help="number of shards on a cluster; default: one per node")  # fmt: skip
+    _add_log(parser, cache=True)
     _add_address(parser)
     add = parser.add_argument_group("display").add_argument
     add("--window-title", default="", metavar="TEXT", help="title of the browser window")
@@ -147,7 +173,24 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         help="host of model servers, besides this machine; * for any")  # fmt: skip
     add("--allow-model-execution", action="store_true",
         help="allow running model files, which may contain code")  # fmt: skip
+    _add_large_deployments(parser)
     add_ignored_flags(parser)
+
+
+def _add_large_deployments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group(_LARGE_DEPLOYMENTS).add_argument
+    add("--shared-cache", metavar="URL",
+        help="URL or directory of a cache that several servers share")  # fmt: skip
+    add("--cluster", metavar="WHERE", help="use Ray: local:N, auto or ray://HOST:PORT")
+    add("--cluster-shards", type=int, metavar="N",
+        help="number of shards on a cluster; default: one per node")  # fmt: skip
+    add("--writers", action="append", default=[], metavar="USERS",
+        help="users that may change notes and alert rules, as in a,b")  # fmt: skip
+    add("--user-header", default="", metavar="NAME",
+        help="header in which a proxy sends the name of the user")  # fmt: skip
+    add("--audit-log", type=Path, metavar="FILE", help="append all changes to this file, as JSON")
+    add("--request-budget", type=_parse_request_budget, metavar="N",
+        help="requests per hour to object stores; then refresh less")  # fmt: skip
 
 
 def _add_address(parser: argparse.ArgumentParser) -> None:
@@ -177,6 +220,13 @@ def _add_address(parser: argparse.ArgumentParser) -> None:
     add("--tls-cert", type=Path, metavar="FILE", help="certificate, to serve https://")
     add("--tls-key", type=Path, metavar="FILE", help="private key of the certificate")
     add("--read-only", action="store_true", help="reject changes to notes, layouts and alert rules")
+
+
+def _parse_request_budget(text: str) -> int:
+    number = text.removesuffix("/h")
+    if not number.isdigit() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a number of requests per hour')
+    return int(number)
 
 
 def _add_selection(parser: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tracklight.analysis.source import DataAccess
@@ -23,6 +24,7 @@ from tracklight.cli.logdir_arg import (
 )
 from tracklight.cli.progress import show_loading
 from tracklight.errors import UsageError
+from tracklight.logdir.stores.requests import METER
 from tracklight.server.alerts.monitor import AlertSettings
 from tracklight.server.alerts.rules import (
     DEFAULT_DEBUGGER_KINDS,
@@ -30,6 +32,7 @@ from tracklight.server.alerts.rules import (
     parse_rule,
 )
 from tracklight.server.app import ALL_INTERFACES, AuthSettings, Settings
+from tracklight.server.middleware import AuditLog
 from tracklight.server.serve import run_server
 from tracklight.util.memory import limit_memory_retention
 
@@ -42,6 +45,8 @@ def serve(flags: Namespace, query: str = "") -> None:
     limit_memory_retention()
     with ExitStack() as stack:
         studies = stack.enter_context(open_studies(flags.optuna))
+        if flags.request_budget is not None:
+            METER.set_budget(flags.request_budget)
         catalog = create_catalog(flags, studies)
         stack.callback(catalog.close)
         for path in list_missing(catalog.roots):
@@ -55,6 +60,11 @@ def serve(flags: Namespace, query: str = "") -> None:
             if flags.open:
                 _open_browser(url)
 
+        if catalog.cluster is not None:
+            from tracklight.analysis.cluster_tasks import ClusterTasks
+
+            access = replace(settings.access, tasks=ClusterTasks(catalog.cluster))
+            settings = replace(settings, access=access)
         run_server(catalog, settings, announce)
 
 
@@ -82,12 +92,13 @@ def parse_settings(flags: Namespace) -> Settings:
         trusted_hosts=tuple(flags.trusted_host),
         embed_origins=tuple(flags.embed_origin),
         open_to_all=flags.no_token,
-        auth=AuthSettings(tuple(flags.auth), flags.tls_cert, flags.tls_key, flags.read_only),
+        auth=_parse_auth(flags),
         window_title=flags.window_title,
         reload_interval_s=flags.reload_interval,
         reuse_port=flags.reuse_port,
         alerts=_parse_alerts(flags),
         access=_parse_access(flags),
+        audit_log=AuditLog(flags.audit_log) if flags.audit_log else None,
     )
 
 
@@ -107,6 +118,18 @@ def open_studies(urls: Sequence[str]) -> Iterator[dict[str, Path]]:
             stack.enter_context(follow_studies(url, Path(folder)))
             folders["optuna" if number == 1 else f"optuna-{number}"] = Path(folder)
         yield folders
+
+
+def _parse_auth(flags: Namespace) -> AuthSettings:
+    names = [name.strip() for text in flags.writers for name in text.split(",")]
+    return AuthSettings(
+        users=tuple(flags.auth),
+        tls_cert=flags.tls_cert,
+        tls_key=flags.tls_key,
+        read_only=flags.read_only,
+        writers=tuple(filter(None, names)) if flags.writers else None,
+        user_header=flags.user_header,
+    )
 
 
 def _parse_access(flags: Namespace) -> DataAccess:

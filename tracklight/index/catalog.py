@@ -106,7 +106,8 @@ class Catalog:
         self._include, self._exclude = tuple(include), tuple(exclude)
         self._filesystems = {root: open_filesystem(root.path)[0] for root in roots}
         self._version_lock = threading.Lock()
-        self._cluster = cluster
+        #: Where the shards are, if they are not in this process.
+        self.cluster = cluster
         paths = tuple(root.path for root in roots)
         self._shards: Sequence[AnyShard]
         if cluster is None:
@@ -199,12 +200,12 @@ class Catalog:
         if self._is_closed:
             return
         self._is_closed = True
-        if self._cluster is not None:
-            self._cluster.stop_monitor()
+        if self.cluster is not None:
+            self.cluster.stop_monitor()
         self._map_shards(lambda shard: shard.close(), [(shard,) for shard in self._shards])
         self._pool.shutdown()
-        if self._cluster is not None:
-            self._cluster.close()
+        if self.cluster is not None:
+            self.cluster.close()
 
     # ---- queries
 

@@ -1,7 +1,7 @@
 """Object stores and other remote file systems through fsspec: s3://, gs://, az://, hdfs://, …
 
-Nothing is cached, because logs change while they are written, and only the requested byte ranges
-are downloaded. Logs on web servers (http://) are read by `tracklight.logdir.http`.
+Contents are not cached, because logs change while they are written, and only the requested byte
+ranges are downloaded. Logs on web servers (http://) are read by `tracklight.logdir.http`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import importlib
 import logging
+import random
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +21,8 @@ from typing import Any, TypeVar
 
 from tracklight.errors import Message, MissingDependencyError, UsageError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
+from tracklight.logdir.stores.listing import StoreListing
+from tracklight.logdir.stores.requests import METER, Operation, count_pages
 
 T = TypeVar("T")
 
@@ -43,6 +46,9 @@ _RETRY_WINDOW_S = 5.0
 #: How long to wait for the first response of a store. Without a network, Google's library searches
 #: for credentials for 17 s and then retries requests for two minutes.
 _CONNECT_TIMEOUT_S = 10.0
+
+#: How much of both ends of what was read from a file is kept until it is closed.
+_KEPT_HEAD_BYTES, _KEPT_TAIL_BYTES = 4 << 10, 64 << 10
 
 #: These log tracebacks of errors that are reported to the user in one sentence anyway.
 _NOISY_LOGGERS = ("gcsfs", "google", "s3fs", "adlfs", "azure", "fsspec")
@@ -83,13 +89,22 @@ class RemoteFileSystem:
         _check_scheme(url)
         self._url = url
         self._options = options
+        #: What is known about the folders that were listed.
+        self._listings: dict[str, StoreListing] = {}
 
     def list_files(
         self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]
     ) -> Listing:
+        """See `FileSystem.list_files`; repeated calls list only what may have changed."""
         listing = Listing()
         try:
-            found = self._find_all(root)
+            self._fs.invalidate_cache()  # fsspec would otherwise return the first listing forever
+            root_key = self._strip(root)
+            known = self._listings.get(root)
+            if known is None:
+                known = StoreListing(self, root_key)
+            listing.problems += known.update()
+            self._listings[root] = known
         except FileNotFoundError:
             listing.problems.append(
                 Message.format("files.nothing_at", 'nothing found at "{url}"', url=root)
@@ -98,21 +113,43 @@ class RemoteFileSystem:
         except OSError as error:
             listing.add_problem(root, error)
             return listing
-        root_key = self._strip(root)
-        for key, info in found.items():
+        for key, stat in known.files.items():
             # As for local logs, the root may be an event file instead of a directory.
             relative = key[len(root_key) + 1 :] or key.rpartition("/")[2]
             directory, _, name = relative.rpartition("/")
             if is_wanted(name) and not is_excluded(directory):
                 path = root if key == root_key else f"{root}/{relative}"
-                listing.files.append(ListedFile(directory, name, path, parse_file_stat(info)))
+                listing.files.append(ListedFile(directory, name, path, stat))
         return listing
+
+    def find_files(self, prefix: str) -> dict[str, FileStat]:
+        fs = self._fs
+        found: Mapping[str, Mapping[str, Any]] = _retry(
+            prefix, lambda: fs.find(prefix, detail=True), "list"
+        )
+        METER.add("list", count_pages(len(found)) - 1)
+        return {key: parse_file_stat(info) for key, info in found.items()}
+
+    def list_folder(self, prefix: str) -> tuple[dict[str, FileStat], list[str]]:
+        fs = self._fs
+        entries: list[Mapping[str, Any]] = _retry(
+            prefix, lambda: fs.ls(prefix, detail=True), "list"
+        )
+        METER.add("list", count_pages(len(entries)) - 1)
+        files, folders = {}, []
+        for entry in entries:
+            key = str(entry["name"]).rstrip("/")
+            if entry.get("type") != "directory":
+                files[key] = parse_file_stat(entry)
+            elif key != prefix:
+                folders.append(key)
+        return files, folders
 
     def exists(self, path: str) -> bool:
         self._fs.invalidate_cache()
         try:
             # Not fsspec's `exists`, which returns False if the connection fails.
-            _retry(path, lambda: self._fs.info(self._strip(path)))
+            _retry(path, lambda: self._fs.info(self._strip(path)), "stat")
         except FileNotFoundError:
             return False
         except OSError:  # reported when the log is read
@@ -123,7 +160,7 @@ class RemoteFileSystem:
         fs = self._fs
         fs.invalidate_cache()
         try:
-            info = _retry(path, lambda: fs.info(self._strip(path)))
+            info = _retry(path, lambda: fs.info(self._strip(path)), "stat")
         except FileNotFoundError:
             return None
         return parse_file_stat(info) if info.get("type") == "file" else None
@@ -132,19 +169,28 @@ class RemoteFileSystem:
         if size <= 0:
             return b""
         fs, key, end = self._fs, self._strip(path), offset + size
-        data: bytes = _retry(path, lambda: fs.cat_file(key, start=offset, end=end))
-        # A store may ignore the range and send the whole file.
-        return data if len(data) <= size else data[offset:end]
+
+        def read_from(start: int) -> bytes:
+            data: bytes = _retry(path, lambda: fs.cat_file(key, start=start, end=end), "read")
+            METER.add("read", 0, len(data))
+            # A store may ignore the range and send the whole file.
+            return data if len(data) <= end - start else data[start:end]
+
+        data = read_from(offset)
+        if not data or len(data) == size:
+            return data
+        # The end of the file, or of a connection that was dropped without an error. Stores reject
+        # ranges after the end, each in its own way, so ask for the size first.
+        stat = self.find_stat(path)
+        while stat is not None and offset + len(data) < min(end, stat.size):
+            more = read_from(offset + len(data))
+            if not more:
+                break
+            data += more
+        return data
 
     def open(self, path: str) -> FileHandle:
         return RemoteHandle(self, path)
-
-    def _find_all(self, root: str) -> Mapping[str, Mapping[str, Any]]:
-        fs = self._fs
-        fs.invalidate_cache()  # fsspec would otherwise return the first listing forever
-        key = self._strip(root)
-        found: Mapping[str, Mapping[str, Any]] = _retry(root, lambda: fs.find(key, detail=True))
-        return found
 
     @property
     def _fs(self) -> Any:
@@ -164,14 +210,28 @@ class RemoteFileSystem:
 
 
 class RemoteHandle:
-    """A file in a store; every read is a separate request."""
+    """A file in a store; reads are separate requests.
+
+    Both ends of what was read are kept, because they are read again for the fingerprint of the file
+    (see `tracklight.logdir.file_changes`): one request for a small file instead of three.
+    """
 
     def __init__(self, files: RemoteFileSystem, path: str) -> None:
         self._files = files
         self._path = path
+        #: Offsets and bytes of the beginning of the file and of the end of the last read.
+        self._kept: list[tuple[int, bytes]] = []
 
     def read(self, offset: int, size: int) -> bytes:
-        return self._files.read(self._path, offset, size)
+        for start, data in self._kept:
+            if start <= offset and offset + size <= start + len(data):
+                return data[offset - start : offset - start + size]
+        data = self._files.read(self._path, offset, size)
+        if offset == 0 or not self._kept:
+            self._kept = [(offset, data[:_KEPT_HEAD_BYTES])]
+        tail = data[-_KEPT_TAIL_BYTES:]
+        self._kept[1:] = [(offset + len(data) - len(tail), tail)]
+        return data
 
     def read_into(self, buffer: memoryview, offset: int) -> int:
         data = self.read(offset, len(buffer))
@@ -250,11 +310,12 @@ def _start(call: Callable[[], T]) -> Future[T]:
     return future
 
 
-def _retry(path: str, call: Callable[[], T]) -> T:
-    """Call a function, and retry a few times if that may help; the final error is an OSError."""
+def _retry(path: str, call: Callable[[], T], operation: Operation) -> T:
+    """Send a request, and retry a few times if that may help; the final error is an OSError."""
     delays_s = iter(_RETRY_DELAYS_S)
     started_s = time.monotonic()
     while True:
+        METER.add(operation)
         try:
             return call()
         except _FINAL_ERRORS:
@@ -266,7 +327,9 @@ def _retry(path: str, call: Callable[[], T]) -> T:
             delay_s = None if is_final or is_late else next(delays_s, None)
             if delay_s is None:
                 raise _describe(path, error) from error
-            time.sleep(delay_s)
+            METER.add_retry()
+            # Random, so that many readers that were told to slow down do not return together.
+            time.sleep(delay_s * random.uniform(0.5, 1.5))
 
 
 def _describe(path: str, error: Exception) -> OSError:

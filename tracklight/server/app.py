@@ -34,6 +34,8 @@ from tracklight.server.auth import (
 )
 from tracklight.server.events import HEARTBEAT_S, LiveUpdates, create_stream_route
 from tracklight.server.middleware import (
+    AuditLog,
+    AuditMiddleware,
     ConcurrencyLimitMiddleware,
     MemoryTrimMiddleware,
     MetricsMiddleware,
@@ -75,6 +77,10 @@ class AuthSettings:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     read_only: bool = False
+    writers: tuple[str, ...] | None = None
+    """The users that may change notes, layouts and alert rules; None for everybody."""
+    user_header: str = ""
+    """The header in which a reverse proxy sends the name of the user."""
 
     def __post_init__(self) -> None:
         if (self.tls_cert is None) != (self.tls_key is None):
@@ -105,7 +111,15 @@ class AuthSettings:
             token = secrets.token_urlsafe(16)
         proxy_token = os.environ.get("TRACKLIGHT_PROXY_TOKEN") or None
         return create_policy(
-            host, trusted_hosts, token, users, proxy_token, self.read_only, embed_origins
+            host,
+            trusted_hosts,
+            token,
+            users,
+            proxy_token,
+            self.read_only,
+            embed_origins,
+            self.writers,
+            self.user_header,
         )
 
 
@@ -132,6 +146,7 @@ class Settings:
     reuse_port: bool = False
     alerts: AlertSettings = NO_ALERTS
     access: DataAccess = NO_ACCESS
+    audit_log: AuditLog | None = None
     heartbeat_s: float = HEARTBEAT_S
     """The longest time without an event on a live update stream."""
 
@@ -181,6 +196,7 @@ def create_app(
     alerts: AlertSettings = NO_ALERTS,
     window_title: str = "",
     access: DataAccess = NO_ACCESS,
+    audit_log: AuditLog | None = None,
     heartbeat_s: float = HEARTBEAT_S,
 ) -> BoardApp:
     """Create an application that serves a log and keeps it up to date while it runs.
@@ -194,6 +210,7 @@ def create_app(
         alerts: Alert rules and webhook.
         window_title: The title of the browser window.
         access: What dashboards may read and run besides the log.
+        audit_log: Gets a line for every request that changes something.
         heartbeat_s: The longest time without an event on a live update stream.
     """
     store = NotesStore(get_notes_path(root.path for root in source.roots))
@@ -244,6 +261,8 @@ def create_app(
         Middleware(AccessMiddleware, policy=policy, public_path=f"{api_path}/health"),
         Middleware(ConcurrencyLimitMiddleware, stream_path=f"{api_path}/live"),
     ]
+    if audit_log is not None:
+        middleware.append(Middleware(AuditMiddleware, log=audit_log))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -50,8 +50,11 @@ _ATTEMPT_WINDOW_S = 60.0
 _MAX_ADDRESSES = 10_000
 _MAX_CREDENTIALS_CHARS = 1000
 
-#: The key in the scope of a request for whether the server is read-only.
+#: Keys in the scope of a request: whether the server is read-only, the name of the user ("" if it
+#: is not known), and whether that user may change something.
 READ_ONLY_KEY = "tracklight.read_only"
+USER_KEY = "tracklight.user"
+WRITER_KEY = "tracklight.writer"
 
 #: Hosts that stand for all interfaces of the machine.
 WILDCARD_HOSTS = frozenset({"", "0.0.0.0", "::"})
@@ -217,6 +220,13 @@ class Authenticator:
         self._failed_attempts.add(address)
         return "wrong"
 
+    def find_user(self, request: Request) -> str:
+        """Return the user of a request whose password was verified, or ""."""
+        credentials = _find_basic_credentials(request)
+        if credentials and self._hash_credentials(credentials) in self._verified:
+            return credentials[0]
+        return ""
+
     async def _verify_password(self, user: str, password: str) -> bool:
         async with self._verify_lock:
             password_hash = self._users.get(user, UNUSABLE_HASH)
@@ -323,6 +333,13 @@ class AccessPolicy:
     read_only: bool = False
     embed_origins: frozenset[str] = frozenset()
     """Origins of other sites that may embed the page in a frame; ``*`` for all."""
+    writers: frozenset[str] | None = None
+    """The users that may change notes, layouts and alert rules; None for everybody."""
+    user_header: str = ""
+    """The header in which a reverse proxy sends the name of the user."""
+
+    def is_writer(self, user: str) -> bool:
+        return self.writers is None or user in self.writers
 
     def is_known_host(self, host: str) -> bool:
         return host in self.hostnames or self.is_trusted_host(host) or _is_ip_address(host)
@@ -343,18 +360,36 @@ def create_policy(
     proxy_token: str | None = None,
     read_only: bool = False,
     embed_origins: Iterable[str] = (),
+    writers: Iterable[str] | None = None,
+    user_header: str = "",
 ) -> AccessPolicy:
     """Create the policy of a server that listens on ``host``.
 
     Raises:
-        UsageError: One of ``embed_origins`` is not an origin.
+        UsageError: One of ``embed_origins`` is not an origin, or a writer can never sign in.
     """
+    names = None if writers is None else frozenset(writers)
+    if names is not None and not users and not user_header:
+        raise UsageError("--writers needs users: give --auth or --user-header as well")
+    unknown = sorted((names or frozenset()) - (users or {}).keys())
+    if unknown and not user_header:
+        raise UsageError(f'--writers: there is no user "{unknown[0]}" among those of --auth')
     hostnames = _LOOPBACK_HOSTS | {host.lower()}
     if host in WILDCARD_HOSTS:
         hostnames |= {socket.gethostname().lower(), socket.getfqdn().lower()}
     proxies = frozenset(name.lower() for name in trusted_hosts)
     origins = frozenset(map(_parse_origin, embed_origins))
-    return AccessPolicy(hostnames, proxies, token, users or {}, proxy_token, read_only, origins)
+    return AccessPolicy(
+        hostnames=hostnames,
+        trusted_hosts=proxies,
+        token=token,
+        users=users or {},
+        proxy_token=proxy_token,
+        read_only=read_only,
+        embed_origins=origins,
+        writers=names,
+        user_header=user_header,
+    )
 
 
 def _parse_origin(text: str) -> str:
@@ -407,6 +442,8 @@ class AccessMiddleware:
             await send(message)
 
         response = await self._find_response(request)
+        user = scope[USER_KEY] = self._find_user(request)
+        scope[WRITER_KEY] = self.policy.is_writer(user)
         await (response or self.app)(scope, receive, send_with_headers)
 
     async def _find_response(self, request: Request) -> Response | None:
@@ -435,6 +472,15 @@ class AccessMiddleware:
                 ),
             )
         return self._authenticator.find_token_redirect(request)
+
+    def _find_user(self, request: Request) -> str:
+        """Return the name of the user of a request that may pass, or "" if it has none."""
+        user = self._authenticator.find_user(request)
+        if user or not self.policy.user_header:
+            return user
+        # A second header may come from a client that the proxy did not check.
+        names = request.headers.getlist(self.policy.user_header)
+        return names[0].strip() if len(names) == 1 else ""
 
     def _is_public(self, request: Request) -> bool:
         needs_credentials = bool(self.policy.token or self.policy.users)

@@ -1,4 +1,4 @@
-"""Middleware around all routes: metrics for Prometheus, concurrency limits, idle memory.
+"""Middleware around all routes: concurrency limits, idle memory, audit log, metrics.
 
 `tracklight.server.auth` has the middleware that decides who may send requests.
 """
@@ -8,13 +8,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,13 +28,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as ASGIMessage
 
 import tracklight
-from tracklight.errors import Message
+from tracklight.errors import Message, UsageError
 from tracklight.index.pack import release_pages
-from tracklight.server.auth import get_route_path
+from tracklight.logdir.stores.requests import METER, OPERATIONS
+from tracklight.server.auth import USER_KEY, get_route_path
 from tracklight.server.events import LiveUpdates
 from tracklight.server.responses import create_error_response
 from tracklight.server.source import LogOverview
+from tracklight.util.json_file import FileUpdate
 from tracklight.util.memory import trim_memory
+
+_log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -176,6 +186,141 @@ def release_idle_memory() -> None:
     trim_memory()
 
 
+# ---- audit log
+#
+# One JSON line for every request to a route that changes something, also if it was refused, before
+# the client gets the response. Contents are not logged, only their sizes, because the file may be
+# kept for longer than the notes.
+
+
+#: The key in the scope of a request for its `Change`.
+CHANGE_KEY = "tracklight.change"
+
+_MAX_SUBJECTS = 20
+
+
+class AuditEntry(msgspec.Struct, omit_defaults=True):
+    """One line of the audit log."""
+
+    time: str
+    """UTC, in ISO 8601."""
+    user: str
+    """Empty for requests with a token, and on servers without users."""
+    address: str
+    method: str
+    path: str
+    status: int
+    request_bytes: int
+    subjects: Sequence[str] = ()
+    """The runs, or the name or id of what was changed; the first ones of many."""
+    old_bytes: int | None = None
+    """The size of the stored file before and after the change; none if nothing was stored."""
+    new_bytes: int | None = None
+
+
+@dataclass
+class Change:
+    """What the router finds out about a request."""
+
+    is_mutation: bool = False
+    request_bytes: int = 0
+    subjects: Sequence[str] = ()
+    updates: list[FileUpdate] = field(default_factory=list)
+
+
+def list_subjects(request: Any) -> Sequence[str]:
+    """Return the names of what a decoded request is about."""
+    runs = getattr(request, "runs", None)
+    if isinstance(runs, (list, tuple)):
+        return [str(run) for run in runs[:_MAX_SUBJECTS]]
+    names = (getattr(request, field, None) for field in ("name", "id"))
+    return [name for name in names if isinstance(name, str)]
+
+
+class AuditLog:
+    """A file to which lines are appended; it may be renamed at any time, as by logrotate.
+
+    Args:
+        path: The file, which is created if it does not exist.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._is_failing = False
+        try:
+            self._append(b"")
+        except OSError as error:
+            raise UsageError(
+                f'cannot write the audit log "{path}": {error.strerror or error}'
+            ) from error
+
+    def write(self, entry: AuditEntry) -> None:
+        """Append an entry; a failure is logged, because the change was made already."""
+        try:
+            self._append(msgspec.json.encode(entry) + b"\n")
+            self._is_failing = False
+        except OSError as error:
+            if not self._is_failing:
+                _log.error("cannot write the audit log %s: %s", self.path, error)
+            self._is_failing = True
+
+    def _append(self, line: bytes) -> None:
+        # Only the user may read who did what. Appends of one call are not mixed with others.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with self._lock:
+            file = os.open(self.path, flags, 0o600)
+            try:
+                if line:
+                    os.write(file, line)
+            finally:
+                os.close(file)
+
+
+class AuditMiddleware:
+    """Write the requests that change something to an audit log."""
+
+    def __init__(self, app: ASGIApp, log: AuditLog) -> None:
+        self.app = app
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        change = scope[CHANGE_KEY] = Change()
+        path: str = scope["path"]
+
+        async def log_and_send(message: ASGIMessage) -> None:
+            if message["type"] == "http.response.start" and change.is_mutation:
+                entry = _create_entry(scope, path, message["status"], change)
+                await asyncio.to_thread(self._log.write, entry)
+            await send(message)
+
+        await self.app(scope, receive, log_and_send)
+
+
+def _create_entry(scope: Scope, path: str, status: int, change: Change) -> AuditEntry:
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    client = scope.get("client")
+    updates = change.updates
+    return AuditEntry(
+        time=now.replace("+00:00", "Z"),
+        user=scope.get(USER_KEY, ""),
+        address=client[0] if client else "",
+        method=scope["method"],
+        path=path,
+        status=status,
+        request_bytes=change.request_bytes,
+        subjects=change.subjects,
+        old_bytes=updates[0].old_bytes if updates else None,
+        new_bytes=updates[-1].new_bytes if updates else None,
+    )
+
+
 # ---- metrics
 
 
@@ -228,7 +373,11 @@ def create_metrics_route(live: LiveUpdates, overview: LogOverview, stats: Reques
 
 
 def _iter_lines(live: LiveUpdates, overview: LogOverview, stats: RequestStats) -> Iterator[str]:
-    metrics = [*_iter_log_metrics(live, overview), *_iter_server_metrics(live, stats)]
+    metrics = [
+        *_iter_log_metrics(live, overview),
+        *_iter_store_metrics(),
+        *_iter_server_metrics(live, stats),
+    ]
     for name, kind, text, samples in metrics:
         yield f"# HELP {name} {text}"
         yield f"# TYPE {name} {kind}"
@@ -257,6 +406,31 @@ def _iter_log_metrics(live: LiveUpdates, overview: LogOverview) -> Iterator[Metr
     yield _make_gauge("tracklight_loading", "1 during a long refresh.", live.refresher.is_loading)
     yield _make_gauge("tracklight_failing", "1 if the log cannot be read.", failing)
     yield _make_gauge("tracklight_unread_bytes", "Bytes still to be read.", unread)
+
+
+def _iter_store_metrics() -> Iterator[Metric]:
+    counts = METER.get_totals()
+
+    def by_operation(values: Mapping[str, int]) -> list[tuple[str, float]]:
+        return [(f'{{operation="{name}"}}', values.get(name, 0)) for name in OPERATIONS]
+
+    requests, received = by_operation(counts.requests), by_operation(counts.bytes)
+    yield "tracklight_store_requests_total", "counter", "Requests to object stores.", requests
+    yield "tracklight_store_bytes_total", "counter", "Bytes received from stores.", received
+    yield (
+        "tracklight_store_retries_total",
+        "counter",
+        "Repeated requests to object stores.",
+        [("", counts.retries)],
+    )
+    budget = METER.budget
+    if budget is not None:
+        yield _make_gauge(
+            "tracklight_store_budget", "Requests to object stores per hour.", budget.per_hour
+        )
+        yield _make_gauge(
+            "tracklight_store_budget_remaining", "What is left of it now.", budget.remaining
+        )
 
 
 def _iter_server_metrics(live: LiveUpdates, stats: RequestStats) -> Iterator[Metric]:

@@ -26,8 +26,8 @@ import tracklight
 from tracklight.analysis.source import Blob, Empty, Problem, Stream
 from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
-from tracklight.server.auth import READ_ONLY_KEY
-from tracklight.server.middleware import run_in_thread
+from tracklight.server.auth import READ_ONLY_KEY, USER_KEY, WRITER_KEY
+from tracklight.server.middleware import CHANGE_KEY, Change, list_subjects, run_in_thread
 from tracklight.server.responses import (
     IMMUTABLE_CACHE_CONTROL,
     HttpError,
@@ -35,6 +35,7 @@ from tracklight.server.responses import (
     create_response,
 )
 from tracklight.util.hashing import hash_key
+from tracklight.util.json_file import observe_updates
 from tracklight.util.lru_cache import LruCache
 
 #: All routes are below this path.
@@ -80,12 +81,11 @@ def _create_endpoint(route: Route) -> Any:
         handle = _SharedResponses().handle
 
     async def endpoint(request: Request) -> Response:
-        if route.mutates and request.scope.get(READ_ONLY_KEY):
-            return create_error_response(
-                403,
-                Message("http.read_only", "this server is read-only"),
-                Message("hints.read_only", "Restart it without --read-only."),
-            )
+        if route.mutates:
+            _get_change(request).is_mutation = True
+            refusal = _find_refusal(request)
+            if refusal is not None:
+                return refusal
         if route.mutates and route.method not in METHODS_WITHOUT_BODY and not _is_json(request):
             return create_error_response(
                 415,
@@ -97,6 +97,36 @@ def _create_endpoint(route: Route) -> Any:
         return await run_in_thread(request.scope, handle, route, request, body)
 
     return endpoint
+
+
+def _find_refusal(request: Request) -> Response | None:
+    """Return the response to a client that must not change anything."""
+    if request.scope.get(READ_ONLY_KEY):
+        return create_error_response(
+            403,
+            Message("http.read_only", "this server is read-only"),
+            Message("hints.read_only", "Restart it without --read-only."),
+        )
+    if request.scope.get(WRITER_KEY, True):
+        return None
+    user = request.scope.get(USER_KEY)
+    if not user:
+        return create_error_response(
+            403, Message("auth.unknown_writer", "only users with a name may change something here")
+        )
+    return create_error_response(
+        403,
+        Message.format(
+            "auth.not_a_writer", '"{user}" may view this board, but not change it', user=user
+        ),
+        Message("hints.not_a_writer", "Ask whoever runs the server to add you to --writers."),
+    )
+
+
+def _get_change(request: Request) -> Change:
+    """Return where to note what a request changes; without an audit log nobody reads it."""
+    change: Change = request.scope.get(CHANGE_KEY) or Change()
+    return change
 
 
 def _is_json(request: Request) -> bool:
@@ -136,10 +166,21 @@ def _handle(route: Route, request: Request, body: bytes) -> Response:
         decoded = _decode_request(route, request, body)
     except UnicodeError as error:
         raise UsageError("http.invalid_utf8", "the request is not valid UTF-8") from error
-    response = create_response(route.handler(decoded), request.headers)
+    result = _change(route, request, decoded, body) if route.mutates else route.handler(decoded)
+    response = create_response(result, request.headers)
     if route.immutable is not None and route.immutable(decoded):
         response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL
     return response if etag is None else _set_etag(response, etag)
+
+
+def _change(route: Route, request: Request, decoded: Any, body: bytes) -> Any:
+    """Call a handler that changes something, and note what it changed for the audit log."""
+    change = _get_change(request)
+    change.request_bytes, change.subjects = len(body), list_subjects(decoded)
+    with observe_updates() as updates:
+        result = route.handler(decoded)
+    change.updates = updates
+    return result
 
 
 def _decode_request(route: Route, request: Request, body: bytes) -> Any:

@@ -324,6 +324,7 @@ def create_board_app(
         path_prefix=settings.path_prefix,
         alerts=settings.alerts,
         access=settings.access,
+        audit_log=settings.audit_log,
         window_title=settings.window_title,
         heartbeat_s=settings.heartbeat_s,
     )

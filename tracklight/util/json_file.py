@@ -16,8 +16,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,6 +31,28 @@ T = TypeVar("T")
 
 #: Modification time, size and inode; a replaced file has a new inode.
 _Version = tuple[int, int, int]
+
+
+class FileUpdate(NamedTuple):
+    """The size of a file before and after an update."""
+
+    path: Path
+    old_bytes: int
+    new_bytes: int
+
+
+_observed: ContextVar[list[FileUpdate]] = ContextVar("observed_updates")
+
+
+@contextmanager
+def observe_updates() -> Iterator[list[FileUpdate]]:
+    """Collect the updates that this thread makes in a ``with`` block."""
+    updates: list[FileUpdate] = []
+    token = _observed.set(updates)
+    try:
+        yield updates
+    finally:
+        _observed.reset(token)
 
 
 class JsonFile(Generic[T]):
@@ -77,8 +100,11 @@ class JsonFile(Generic[T]):
                 with lock_file(self.path.with_suffix(".lock")):
                     content = edit(self._read())
                     encoded = msgspec.json.format(msgspec.json.encode(content), indent=1)
+                    old_version = self._cached[0]
                     write_atomic(self.path, encoded, sync=True)
                     self._cached = _get_file_version(self.path), content
+                    old_bytes = old_version[1] if old_version else 0
+                    _observed.get([]).append(FileUpdate(self.path, old_bytes, len(encoded)))
             except OSError as error:
                 reason = error.strerror or error
                 raise SaveError(

@@ -20,6 +20,10 @@ def get_states(builder: LogBuilder, now: float = NOW) -> dict[str, object]:
     return {name: column.get_value(row) for row, name in enumerate(table.names)}
 
 
+def test_log_without_runs() -> None:
+    assert get_states(LogBuilder()) == {}
+
+
 def test_runs_without_records_are_running_or_inactive() -> None:
     builder = LogBuilder()
     builder.add("new", times=(NOW - HOUR, NOW - 10))

@@ -69,6 +69,8 @@ class ProjectorJobs:
     """The jobs of a server. Thread-safe."""
 
     def __init__(self, context: Context) -> None:
+        #: Runs the parts of jobs that take long.
+        self.tasks = context.access.tasks
         folder = context.log.cache_folder
         cache = FileCache(folder / "projections", max_bytes=_MAX_LAYOUT_BYTES) if folder else None
         self._jobs: Jobs[Float32] = Jobs(LayoutStore(cache) if cache else None)
@@ -194,15 +196,16 @@ class ClusterJobs:
             None if request.layout_job is None else self._get_layout(context, request.layout_job)
         )
         method, seed = request.method, request.seed
+        run = self._jobs.tasks.run
 
         def compute(progress: JobProgress) -> Float32:
             points = layout
             if points is None:
                 points = embedding.get_vectors(context.rows, context.spherize)
             if isinstance(method, KmeansMethod):
-                clusters = cluster_kmeans(points, method.count, seed, progress)
+                clusters = run(cluster_kmeans, points, method.count, seed, progress=progress)
             else:
-                clusters = cluster_hdbscan(points, method.min_size, seed, progress)
+                clusters = run(cluster_hdbscan, points, method.min_size, seed, progress=progress)
             return clusters.astype(np.float32)[:, None]
 
         key = make_job_key(

@@ -28,7 +28,7 @@ from tracklight.analysis.embeddings.projections.stages import COMPUTING_COMPONEN
 from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
 from tracklight.analysis.embeddings.projections.umap import UmapSettings, compute_umap
 from tracklight.analysis.embeddings.search import LabelSearcher
-from tracklight.analysis.jobs import JobProgress, make_job_key
+from tracklight.analysis.jobs import LOCAL_TASKS, JobProgress, Tasks, make_job_key
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.jobs import (
     JobContext,
@@ -167,9 +167,15 @@ def get_alignment_target(
 
 
 def make_computation(
-    layout_input: LayoutInput, method: ProjectionMethod, seed: int, searcher: LabelSearcher
+    layout_input: LayoutInput,
+    method: ProjectionMethod,
+    seed: int,
+    searcher: LabelSearcher,
+    tasks: Tasks,
 ) -> LayoutComputation:
     """Return the function that computes a layout.
+
+    t-SNE and UMAP run as tasks, the other methods are fast.
 
     Raises:
         UsageError: The method cannot be applied to this input.
@@ -178,7 +184,7 @@ def make_computation(
         return _make_pca_computation(layout_input, method, seed)
     if isinstance(method, CustomAxesMethod):
         return _make_custom_computation(layout_input, method, searcher)
-    return _make_iterative_computation(layout_input, method, seed)
+    return _make_iterative_computation(layout_input, method, seed, tasks)
 
 
 def _make_pca_computation(
@@ -211,7 +217,7 @@ def _make_pca_computation(
 
 
 def _make_iterative_computation(
-    layout_input: LayoutInput, method: TsneMethod | UmapMethod, seed: int
+    layout_input: LayoutInput, method: TsneMethod | UmapMethod, seed: int, tasks: Tasks
 ) -> LayoutComputation:
     target_weight = 0.0 if method.supervise_column is None else method.supervise_factor
     if isinstance(method, TsneMethod):
@@ -242,12 +248,16 @@ def _make_iterative_computation(
     labels = layout_input.find_label_codes(method.supervise_column)
 
     def compute(progress: JobProgress) -> Float32:
-        layout = compute_layout(
+        gpu = _find_gpu(layout_input)
+        # A GPU of this machine is faster than the CPUs of another one.
+        run = LOCAL_TASKS.run if gpu else tasks.run
+        layout = run(
+            compute_layout,
             layout_input.get_vectors(),
             labels=labels,
             progress=layout_input.align_progress(progress),
             initial=layout_input.find_initial_layout(method.dimensions),
-            gpu=_find_gpu(layout_input),
+            gpu=gpu,
         )
         return layout_input.align(layout)
 
@@ -345,7 +355,9 @@ class LayoutJobs:
                 self._library, self._jobs, embedding, context, request.align_to, request.align_by
             )
         layout_input = LayoutInput(embedding, context, target)
-        compute = make_computation(layout_input, method, request.seed, self._searcher)
+        compute = make_computation(
+            layout_input, method, request.seed, self._searcher, self._jobs.tasks
+        )
         key = make_job_key(
             ref.mark,
             method,

@@ -20,6 +20,7 @@ from tracklight.errors import Message
 from tracklight.index.cluster.shared_cache import create_cache
 from tracklight.index.shard import Shard
 from tracklight.logdir.discover import DiscoveredFile
+from tracklight.logdir.stores.requests import METER, RequestCounts
 from tracklight.types import Progress
 
 
@@ -62,9 +63,12 @@ class ActorState:
 class RefreshResult:
     """The runs that a refresh changed, and the state of the shard after it."""
 
+    instance: str
     changed: set[str]
     problems: tuple[Message, ...]
     progress: Progress
+    requests: RequestCounts
+    """The requests to object stores since the process started."""
 
 
 class StaleInstanceError(Exception):
@@ -120,7 +124,10 @@ class ShardActor:
         self._shard.close()
 
     def _make_result(self, changed: set[str]) -> RefreshResult:
-        return RefreshResult(changed, self._shard.problems, self._shard.progress)
+        shard = self._shard
+        return RefreshResult(
+            self._instance, changed, shard.problems, shard.progress, METER.get_own()
+        )
 
     def _run(self, instance: str, function: Callable[[], Any]) -> Outcome:
         if instance != self._instance:

@@ -93,10 +93,10 @@ class Cluster:
     ) -> None:
         self.address = address
         self.query_timeout_s = query_timeout_s
-        self._ray: Any = import_optional("ray", "--cluster", "ray")
-        self._is_owner = not self._ray.is_initialized()
+        self.ray: Any = import_optional("ray", "--cluster", "ray")
+        self._is_owner = not self.ray.is_initialized()
         if self._is_owner:
-            _connect(self._ray, address)
+            _connect(self.ray, address)
         self.shards = address.shards or max(1, self._count_nodes())
         self._monitor: ShardMonitor | None = None
 
@@ -119,16 +119,16 @@ class Cluster:
         """
         shards = [
             RemoteShard(
-                self._ray, lambda: self._create_actor(settings), self.query_timeout_s, on_change
+                self.ray, lambda: self._create_actor(settings), self.query_timeout_s, on_change
             )
             for _ in range(self.shards)
         ]
         timeout_s = _START_TIMEOUT_S if self.is_local else _CLUSTER_START_TIMEOUT_S
         try:
             versions = {shard.start(timeout_s).version for shard in shards}
-        except self._ray.exceptions.RayError as error:
+        except self.ray.exceptions.RayError as error:
             self._shut_down()
-            raise UsageError(_explain_start(error, self._ray, self.address)) from error
+            raise UsageError(_explain_start(error, self.ray, self.address)) from error
         if versions != {__version__}:
             self._shut_down()
             raise UsageError(
@@ -149,7 +149,7 @@ class Cluster:
             self._monitor = None
 
     def _create_actor(self, settings: ShardSettings) -> Any:
-        remote = self._ray.remote(concurrency_groups=CONCURRENCY_GROUPS)(ShardActor)
+        remote = self.ray.remote(concurrency_groups=CONCURRENCY_GROUPS)(ShardActor)
         return remote.options(
             # On a cluster, Ray's scheduler and autoscaler have to know what a shard needs.
             num_cpus=0 if self.is_local else 1,
@@ -161,12 +161,12 @@ class Cluster:
 
     def _count_nodes(self) -> int:
         """Count the nodes that have a CPU for a shard; the head often offers none."""
-        nodes = self._ray.nodes()
+        nodes = self.ray.nodes()
         return sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in nodes)
 
     def _shut_down(self) -> None:
         if self._is_owner:
-            self._ray.shutdown()
+            self.ray.shutdown()
 
 
 def _connect(ray: Any, address: ClusterAddress) -> None:

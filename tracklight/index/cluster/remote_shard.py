@@ -25,6 +25,7 @@ from tracklight.index.cluster.actor import (
 from tracklight.index.series_query import SeriesQuery, View
 from tracklight.index.shard import SeriesKey
 from tracklight.logdir.discover import DiscoveredFile
+from tracklight.logdir.stores.requests import METER
 from tracklight.types import (
     FileInfo,
     Point,
@@ -270,6 +271,7 @@ class RemoteShard:
             self._progress = self._ray.get(self._start("progress"))
         result: RefreshResult = self._ray.get(reference).get()
         self._problems, self._progress = result.problems, result.progress
+        METER.set_shard(result.instance, result.requests)
         return result.changed
 
     def _read_all(self, state: ActorState) -> None:

@@ -172,9 +172,8 @@ class StateTracker:
         ended = np.array([math.nan if end is None else end.wall_time for end in ends], np.float64)
         ended = np.where(ended > 0, ended, self.last)
         is_resumed = self.last > ended + _END_TOLERANCE_S
-        self.end = np.where(
-            np.array([end is not None for end in ends]) & ~is_resumed, ended, np.nan
-        )
+        has_ended = np.array([end is not None for end in ends], np.bool_)
+        self.end = np.where(has_ended & ~is_resumed, ended, np.nan)
         """When each run ended; NaN without a valid record."""
         self._has_failed = np.array([end is not None and end.failed for end in ends], np.bool_)
         # Only processes that this one could see are checked; dead ones once.

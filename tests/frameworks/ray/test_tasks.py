@@ -1,0 +1,102 @@
+"""Parts of jobs run on Ray with the same results, progress and cancellation as in this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.analysis.embeddings.projections.point_clouds import make_clusters
+from tests.server.waiting import wait_until
+from tracklight.analysis.cluster_tasks import ClusterTasks
+from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
+from tracklight.analysis.jobs import LOCAL_TASKS, JobProgress, Jobs
+from tracklight.errors import LogError, UsageError
+from tracklight.index.cluster.connection import Cluster, parse_cluster
+
+
+@pytest.fixture(scope="module")
+def tasks(ray_address: str) -> Iterator[ClusterTasks]:
+    cluster = Cluster(parse_cluster("local:2"))
+    yield ClusterTasks(cluster)
+    cluster.close()
+
+
+def test_layout_is_the_same(tasks: ClusterTasks) -> None:
+    vectors, _ = make_clusters(200)
+    settings = TsneSettings(iterations=50, perplexity=5)
+    local = LOCAL_TASKS.run(compute_tsne, vectors, settings, progress=JobProgress())
+    remote = tasks.run(compute_tsne, vectors, settings, progress=JobProgress())
+    assert np.array_equal(local, remote)
+
+
+def wait_for_file(path: Path, *, progress: JobProgress) -> int:
+    """Report the process, show one result, and end when a file exists."""
+    progress.step("waiting", os.getpid(), 0)
+    progress.show("half")
+    while not path.exists():
+        time.sleep(0.01)
+        progress.step("waiting", os.getpid(), 0)
+    return os.getpid()
+
+
+def test_progress_and_intermediate_results(tasks: ClusterTasks, tmp_path: Path) -> None:
+    jobs = Jobs[object]()
+    path = tmp_path / "go"
+    job = jobs.start("key", lambda it: tasks.run(wait_for_file, path, progress=it))
+    wait_until(lambda: job.result == "half" and job.stage == "waiting", timeout_s=60)
+    pid = job.done
+    assert pid != os.getpid()
+    path.touch()
+    assert job.wait(60)
+    assert (job.state, job.result, job.revision) == ("done", pid, 2)
+    jobs.close()
+
+
+def test_cancelled_task_is_ended(tasks: ClusterTasks, tmp_path: Path) -> None:
+    jobs = Jobs[object]()
+    job = jobs.start("key", lambda it: tasks.run(wait_for_file, tmp_path / "go", progress=it))
+    wait_until(lambda: job.stage == "waiting", timeout_s=60)
+    job.cancel()
+    assert job.wait(60)
+    assert (job.state, job.result) == ("cancelled", "half")
+    wait_until(lambda: not is_alive(job.done), timeout_s=60)
+    jobs.close()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def refuse(value: int, *, progress: JobProgress) -> None:
+    raise UsageError("jobs.test", "{value} is too much", value=value)
+
+
+def test_errors_arrive_as_they_were_raised(tasks: ClusterTasks) -> None:
+    with pytest.raises(UsageError, match=r"^3 is too much$"):
+        tasks.run(refuse, 3, progress=JobProgress())
+
+
+def test_lost_process_is_reported(tasks: ClusterTasks, tmp_path: Path) -> None:
+    pids: list[int] = []
+    killed = threading.Event()
+
+    def kill(stage: object, pid: int, total: int) -> None:
+        if stage == "waiting" and not killed.is_set():
+            killed.set()
+            pids.append(pid)
+            os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(LogError, match="was lost; start it again"):
+        tasks.run(wait_for_file, tmp_path / "go", progress=JobProgress(kill))
+    assert pids

@@ -1,0 +1,260 @@
+"""List the files below a prefix of an object store, and later only the parts that may have changed.
+
+A listing of S3 returns 1,000 keys per request, one request after the other, so that a bucket with
+100,000 runs takes hundreds of them. Therefore
+
+- folders are listed in parallel, if there are not too many of them for their number of keys;
+- between two complete listings, only folders are listed in which a file was written in the last
+  ten minutes. Each is extended to the largest folder above it that still fits into one response, so
+  that new runs beside an active one are found for the same price;
+- a complete listing of N requests is repeated after N seconds, and after at most five minutes. That
+  is the longest time until a new run in an inactive folder is found.
+
+A log of up to 1,000 keys is one request, and always listed completely.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from tracklight.errors import Message
+from tracklight.logdir.filesystem import FileStat
+from tracklight.logdir.stores.requests import KEYS_PER_PAGE, METER, count_pages
+
+#: How long a folder counts as active after a file in it was written.
+ACTIVE_S = 600.0
+
+#: The longest time between two complete listings.
+MAX_COMPLETE_INTERVAL_S = 300.0
+_S_PER_REQUEST = 1.0
+
+#: A folder with more keys is split into its subfolders, if they have enough keys each on average.
+_MIN_SPLIT_KEYS = 4 * KEYS_PER_PAGE
+_MAX_FOLDERS_PER_PAGE = 4
+#: Subfolders into which a folder of unknown size is split.
+_MAX_UNKNOWN_FOLDERS = 64
+
+_THREADS = 16
+
+Files = dict[str, FileStat]
+
+
+class Store(Protocol):
+    """Lists keys without a scheme, such as ``bucket/folder/file``. Failures are OSError."""
+
+    def find_files(self, prefix: str) -> Files:
+        """Return all files below a folder, or the file of that name; counted as requests."""
+
+    def list_folder(self, prefix: str) -> tuple[Files, list[str]]:
+        """Return the files in a folder and its subfolders; counted as requests."""
+
+
+class StoreListing:
+    """The files below one folder of a store as far as they are known.
+
+    Args:
+        store: Lists folders.
+        root: The key of the folder.
+        clock: Returns the time in seconds since some point.
+        wall_clock: Returns the time that files are stamped with.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        root: str,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        #: All known files by key.
+        self.files: Files = {}
+        self._store = store
+        self._root = root
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._is_known = False
+        #: When the last complete listing began, and how many requests it took.
+        self._complete_s = 0.0
+        self._cost = 1
+        #: Keys and direct subfolders of each folder, as of the last complete listing.
+        self._key_counts: Counter[str] = Counter()
+        self._folder_counts: Counter[str] = Counter()
+        #: Subfolders and files directly in a folder, together.
+        self._entry_counts: Counter[str] = Counter()
+        #: When a change was last seen in a folder.
+        self._active: dict[str, float] = {}
+
+    def update(self) -> list[Message]:
+        """List what may have changed; return messages about what could not be listed.
+
+        Raises:
+            OSError: The first listing failed, so that no files are known.
+        """
+        if not self._is_known:
+            self._list_all()
+            return []
+        folders = self._pick_folders()
+        is_complete = self._cost <= max(1, len(folders)) or self._is_due()
+        wait_s = METER.get_wait_s(self._cost if is_complete else len(folders))
+        if wait_s > 0 and METER.budget is not None:
+            return [_describe_spent(METER.budget.per_hour, self._wall_clock() + wait_s)]
+        if not is_complete:
+            return self._list_folders(folders)
+        try:
+            self._list_all()
+        except OSError as error:
+            return [_describe_failure(self._root, error)]
+        return []
+
+    def _is_due(self) -> bool:
+        interval_s = min(self._cost * _S_PER_REQUEST, MAX_COMPLETE_INTERVAL_S)
+        return self._clock() - self._complete_s >= interval_s
+
+    # ---- complete listings
+
+    def _list_all(self) -> None:
+        started_s = self._clock()
+        found: Files = {}
+        cost = 0
+        folders = [self._root]
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="tracklight-list") as pool:
+            while folders:
+                parts = list(pool.map(self._list_part, folders))
+                folders = [folder for _, subfolders in parts for folder in subfolders]
+                for files, subfolders in parts:
+                    found.update(files)
+                    cost += count_pages(len(files) + len(subfolders))
+        self._note_changes(self.files, found)
+        self.files = found
+        self._count_keys()
+        # The next one takes less than the first, because it does not split small folders.
+        self._cost = cost if self._is_known else min(cost, count_pages(len(found)))
+        self._complete_s = started_s
+        self._is_known = True
+
+    def _list_part(self, folder: str) -> tuple[Files, list[str]]:
+        """List all files of a folder, or return its subfolders to list them in parallel."""
+        if self._is_split(folder):
+            try:
+                files, subfolders = self._store.list_folder(folder)
+            except FileNotFoundError:  # also if only the bucket exists
+                return self._store.find_files(folder), []
+            if self._is_known or len(subfolders) <= _MAX_UNKNOWN_FOLDERS:
+                return files, subfolders
+        return self._store.find_files(folder), []
+
+    def _is_split(self, folder: str) -> bool:
+        if not self._is_known:
+            return folder == self._root
+        keys = self._key_counts[folder]
+        max_folders = _MAX_FOLDERS_PER_PAGE * count_pages(keys)
+        return keys > _MIN_SPLIT_KEYS and 1 <= self._folder_counts[folder] <= max_folders
+
+    def _count_keys(self) -> None:
+        self._key_counts = Counter(
+            folder for key in self.files for folder in self._iter_folders(key)
+        )
+        self._folder_counts = Counter(map(_get_folder, self._key_counts))
+        self._entry_counts = self._folder_counts + Counter(map(_get_folder, self.files))
+
+    # ---- active folders
+
+    def _list_folders(self, folders: Sequence[str]) -> list[Message]:
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="tracklight-list") as pool:
+            parts = dict(zip(folders, pool.map(self._list_active, folders), strict=True))
+        found = {folder: part for folder, part in parts.items() if isinstance(part, dict)}
+        large = {folder for folder in found if self._is_large(folder)}
+        whole = found.keys() - large
+        files = {
+            key: stat
+            for key, stat in self.files.items()
+            if _get_folder(key) not in large and whole.isdisjoint(self._iter_folders(key))
+        }
+        for part in found.values():
+            files.update(part)
+        self._note_changes(self.files, files)
+        self.files = files
+        return [
+            _describe_failure(folder, error)
+            for folder, error in parts.items()
+            if isinstance(error, OSError)
+        ]
+
+    def _list_active(self, folder: str) -> Files | OSError:
+        """List a folder; of a large one only its own files, and subfolders that are new."""
+        try:
+            if not self._is_large(folder):
+                return self._store.find_files(folder)
+            files, subfolders = self._store.list_folder(folder)
+            for subfolder in subfolders:
+                if not self._key_counts[subfolder]:
+                    files |= self._store.find_files(subfolder)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            return error
+        return files
+
+    def _is_large(self, folder: str) -> bool:
+        return self._key_counts[folder] > KEYS_PER_PAGE
+
+    def _note_changes(self, old: Mapping[str, FileStat], new: Mapping[str, FileStat]) -> None:
+        now_s = self._clock()
+        recent_ns = (self._wall_clock() - ACTIVE_S) * 1e9
+        for key, stat in new.items():
+            is_changed = old.get(key) != stat if self._is_known else stat.mtime_ns >= recent_ns
+            if is_changed:
+                self._active[_get_folder(key)] = now_s
+
+    def _pick_folders(self) -> list[str]:
+        """Return the folders to list between complete listings, none of them listed twice."""
+        now_s = self._clock()
+        self._active = {
+            folder: seen_s for folder, seen_s in self._active.items() if now_s - seen_s < ACTIVE_S
+        }
+        extended = {self._extend(folder) for folder in self._active}
+        # Direct entries of a very large folder are left to the next complete listing.
+        picked = {it for it in extended if self._entry_counts[it] <= KEYS_PER_PAGE}
+        whole = {folder for folder in picked if not self._is_large(folder)}
+        return [folder for folder in picked if whole.isdisjoint(self._iter_folders(folder))]
+
+    def _extend(self, folder: str) -> str:
+        """Return the largest folder at or above one that fits into one response."""
+        extended = folder
+        for above in self._iter_folders(folder):
+            if self._key_counts[above] > KEYS_PER_PAGE:
+                break
+            extended = above
+        return extended
+
+    def _iter_folders(self, key: str) -> Iterable[str]:
+        """Yield the folders above a key, the nearest first, up to the root."""
+        while key != self._root and "/" in key:
+            key = _get_folder(key)
+            yield key
+
+
+def _get_folder(key: str) -> str:
+    return key.rpartition("/")[0]
+
+
+def _describe_failure(folder: str, error: OSError) -> Message:
+    return Message.format(
+        "files.cannot_list",
+        'cannot list "{path}": {reason}',
+        path=folder,
+        reason=error.strerror or error,
+    )
+
+
+def _describe_spent(per_hour: int, wall_s: float) -> Message:
+    return Message.format(
+        "files.budget_spent",
+        "the budget of {budget} requests per hour is spent; the log is refreshed again at {time}",
+        budget=per_hour,
+        time=time.strftime("%H:%M UTC", time.gmtime(wall_s + 59)),
+    )
