@@ -69,6 +69,14 @@ def test_tables_can_be_joined(data: ProfileData) -> None:
     assert kernels["ms"].sum() == pytest.approx(data.kernels["total_ms"].sum())
 
 
+def test_unknown_numbers_are_null(data: ProfileData) -> None:
+    unknown = np.isnan(data.ops["flops"])
+    assert unknown.any() and not unknown.all()
+    result = data.query("SELECT count(*) AS n, max(flops) AS most FROM ops WHERE flops IS NOT NULL")
+    assert result["n"][0] == (~unknown).sum()
+    assert result["most"][0] == data.ops["flops"][~unknown].max()
+
+
 def test_self_time_is_that_of_the_trace_viewer(data: ProfileData) -> None:
     assert (data.events["self_ms"] <= data.events["duration_ms"]).all()
     host = data.query("SELECT sum(self_ms) AS ms FROM events WHERE NOT on_device")["ms"][0]

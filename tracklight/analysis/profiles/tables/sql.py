@@ -16,13 +16,16 @@ import threading
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
 
 from tracklight.errors import Message, MissingDependencyError, UsageError
 from tracklight.util.frames import Column, Frame, ObjectColumn
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
 
 #: More rows are left out.
 MAX_ROWS = 10_000
@@ -128,12 +131,12 @@ class SqlDatabase:
     def __init__(self, tables: Mapping[str, Frame]) -> None:
         if any(importlib.util.find_spec(package) is None for package in _PACKAGES):
             raise MissingDependencyError("a SQL query", "sql")
-        import pyarrow as pa  # type: ignore[import-untyped]
+        import pyarrow as pa
 
         self._folder = tempfile.mkdtemp(prefix="tracklight-sql-")
         self._finalizer = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         for name, frame in tables.items():
-            table = frame.to_arrow()
+            table = _replace_nan(frame.to_arrow())
             with pa.ipc.new_file(str(Path(self._folder, f"{name}.arrow")), table.schema) as file:
                 file.write_table(table)
 
@@ -158,6 +161,18 @@ class SqlDatabase:
             )
         ]
         return QueryResult(columns, response["has_more"])
+
+
+def _replace_nan(table: pyarrow.Table) -> pyarrow.Table:
+    """Return a table with NULL for unknown numbers: DuckDB sorts NaN above all others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for at, column in enumerate(table.columns):
+        if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+            known = pc.if_else(pc.is_nan(column), None, column)
+            table = table.set_column(at, table.schema.names[at], known)
+    return table
 
 
 def _get_type(duckdb_type: str) -> ColumnType:
