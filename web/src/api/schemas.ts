@@ -5208,6 +5208,12 @@ export interface DeviceUse {
   readonly total_ms: number;
   /** Of the whole capture, in no step: launched before, between or after the steps. */
   readonly outside_ms: number;
+  /** Idle between its first and its last event, because the next work was not yet launched. */
+  readonly host_wait_ms: number;
+  /** Idle although the next work was launched, for less than 30 µs. */
+  readonly kernel_wait_ms: number;
+  /** Idle for other or unknown reasons. */
+  readonly other_wait_ms: number;
 }
 
 /** A property of the program or the machine it ran on. */

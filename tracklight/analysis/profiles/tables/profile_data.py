@@ -41,8 +41,8 @@ class ProfileTable(Frame):
         """Return the rows as dictionaries. Unknown numbers are NaN.
 
         Example:
-            >>> log.profile("train").devices.to_records()
-            [{'name': 'GPU 0', 'busy_ms': 3.9, 'idle_ms': 0.4, 'total_ms': 39.0, 'outside_ms': 0.0}]
+            >>> log.profile("train").parts.to_records()[0]
+            {'name': 'host_compute', 'ms': 0.4, 'share': 0.1, 'hidden_ms': 1.2}
         """
         columns = [self[name].tolist() for name in self.columns]
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -137,6 +137,9 @@ class ProfileData:
             "idle_ms": _make_floats([row.idle_ms for row in rows]),
             "total_ms": _make_floats([row.total_ms for row in rows]),
             "outside_ms": _make_floats([row.outside_ms for row in rows]),
+            "host_wait_ms": _make_floats([row.host_wait_ms for row in rows]),
+            "kernel_wait_ms": _make_floats([row.kernel_wait_ms for row in rows]),
+            "other_wait_ms": _make_floats([row.other_wait_ms for row in rows]),
         })  # fmt: skip
 
     @cached_property

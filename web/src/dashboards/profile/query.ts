@@ -62,6 +62,10 @@ export const eventQuery = defineQuery('POST profile/timeline/event', {
   scope: 'immutable',
   priority: 'high',
 });
+export const notesQuery = defineQuery('GET profile/timeline/notes', {
+  scope: 'log',
+  select: ({ notes }) => notes,
+});
 export const selectionQuery = defineQuery('POST profile/timeline/selection', immutable);
 export const searchQuery = defineQuery('POST profile/timeline/search', immutable);
 export const flowsQuery = defineQuery('POST profile/timeline/flows', immutable);
