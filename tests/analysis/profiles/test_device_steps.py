@@ -30,6 +30,7 @@ TORCH = (
     "tgpu", "torch_f32", "torch_bf16", "torch_input", "torch_overlap", "torch_ahead", "nccl",
     "torch_modules", "tcpu",
 )  # fmt: skip
+TENSORFLOW = ("cnn", "customloop", "inputbound")
 JAX = ("jax_f32", "jax_bf16", "jax_ahead", "jax_tf", "jax_cnn", "jax_input")
 
 
@@ -50,11 +51,14 @@ def list_raw_markers(events: list[RawEvent]) -> list[RawEvent]:
     return sorted(markers, key=lambda event: event.start_ps)
 
 
-def list_raw_spans(events: list[RawEvent]) -> tuple[list[tuple[int, int]], list[list[RawEvent]]]:
+def list_raw_spans(
+    events: list[RawEvent], is_jax: bool
+) -> tuple[list[tuple[int, int]], list[list[RawEvent]]]:
     """Return the spans of steps and the device work of each, by the launches in its marker.
 
     A step of JAX begins at the end of the marker before it, as the batch is loaded in between.
-    Without markers, the whole capture is one step.
+    Without markers, the whole capture is one step. Without launches, work belongs to the step in
+    which it starts.
     """
     markers = list_raw_markers(events)
     if not markers:
@@ -62,12 +66,15 @@ def list_raw_spans(events: list[RawEvent]) -> tuple[list[tuple[int, int]], list[
         end = max(event.end_ps for event in events)
         return [(start, end)], [[event for event in events if is_work(event)]]
     starts = [marker.start_ps for marker in markers]
-    if not any(marker.category for marker in markers):
+    if is_jax:
         starts[1:] = [marker.end_ps for marker in markers[:-1]]
     work: list[list[RawEvent]] = [[] for _ in markers]
-    for launch, event in list_launched(events):
+    pairs = list_launched(events)
+    has_launches = any(launch for launch, _ in pairs)
+    for launch, event in pairs:
+        cause = launch if has_launches else event
         for number, marker in enumerate(markers):
-            if launch and starts[number] <= launch.start_ps < marker.end_ps:
+            if cause and starts[number] <= cause.start_ps < marker.end_ps:
                 work[number].append(event)
     spans: list[tuple[int, int]] = []
     for host_start, marker, launched in zip(starts, markers, work, strict=True):
@@ -77,12 +84,12 @@ def list_raw_spans(events: list[RawEvent]) -> tuple[list[tuple[int, int]], list[
     return spans, work
 
 
-@pytest.mark.parametrize("name", [*TORCH, *JAX])
+@pytest.mark.parametrize("name", [*TORCH, *TENSORFLOW, *JAX])
 def test_overview_equals_raw_events(name: str) -> None:
     """Steps, their parts and the use of devices, if there are any."""
     summary, path = summarize_file(name)
     events = read_raw(path)
-    spans, work = list_raw_spans(events)
+    spans, work = list_raw_spans(events, name in JAX)
     assert summary.events == len(events)
     assert summary.steps.count == len(spans)
     averaged = spans[1:-1] if len(spans) > 5 else spans
