@@ -166,7 +166,7 @@ class SqlDatabase:
 def _replace_nan(table: pyarrow.Table) -> pyarrow.Table:
     """Return a table with NULL for unknown numbers: DuckDB sorts NaN above all others."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
 
     for at, column in enumerate(table.columns):
         if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():

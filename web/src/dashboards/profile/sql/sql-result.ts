@@ -109,7 +109,7 @@ export const EXAMPLES: readonly SqlExample[] = [
     title: m.sqlExampleLongest,
     sql: `SELECT event, name, track, step, start_ms, duration_ms
 FROM events
-WHERE on_device
+WHERE on_device AND category NOT LIKE '%annotation%'
 ORDER BY duration_ms DESC
 LIMIT 100`,
   },
