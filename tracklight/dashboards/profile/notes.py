@@ -72,7 +72,7 @@ class SaveQueryRequest(msgspec.Struct):
     sql: QueryText | None = None
 
 
-class _ProfileNotes(msgspec.Struct):
+class ProfileNotes(msgspec.Struct):
     """The content of the file; notes by the id of the capture."""
 
     notes: dict[str, list[TimeNote]] = {}
@@ -87,7 +87,7 @@ class ProfileNoteStore:
 
     def __init__(self, roots: Iterable[str]) -> None:
         path = get_notes_path(roots).with_suffix(".profile.json")
-        self._file: JsonFile[_ProfileNotes] = JsonFile(path, _ProfileNotes, _ProfileNotes)
+        self._file: JsonFile[ProfileNotes] = JsonFile(path, ProfileNotes, ProfileNotes)
 
     def get_notes(self, capture: str) -> TimeNotesResponse:
         return TimeNotesResponse(self._file.read().notes.get(capture, []))
@@ -95,7 +95,7 @@ class ProfileNoteStore:
     def add_note(self, capture: str, time_ps: float, text: str) -> TimeNotesResponse:
         note = TimeNote(uuid.uuid4().hex[:12], time_ps, text)
 
-        def add(before: _ProfileNotes) -> _ProfileNotes:
+        def add(before: ProfileNotes) -> ProfileNotes:
             notes = [*before.notes.get(capture, []), note]
             if len(notes) > _MAX_NOTES:
                 raise UsageError(
@@ -109,7 +109,7 @@ class ProfileNoteStore:
         return TimeNotesResponse(self._file.update(add).notes[capture])
 
     def delete_note(self, capture: str, id: str) -> TimeNotesResponse:
-        def delete(before: _ProfileNotes) -> _ProfileNotes:
+        def delete(before: ProfileNotes) -> ProfileNotes:
             notes = [note for note in before.notes.get(capture, []) if note.id != id]
             return msgspec.structs.replace(before, notes={**before.notes, capture: notes})
 
@@ -121,7 +121,7 @@ class ProfileNoteStore:
     def save_query(self, name: str, sql: str | None) -> SavedQueriesResponse:
         """Save a query under a name, or delete it if it is None."""
 
-        def save(before: _ProfileNotes) -> _ProfileNotes:
+        def save(before: ProfileNotes) -> ProfileNotes:
             queries = [query for query in before.queries if query.name != name]
             if sql is not None:
                 queries.append(SavedQuery(name, sql))
