@@ -40,6 +40,7 @@ INTERNAL_STRUCTS = {
     "Instance",
     "LabelEdit",
     "NotesDocument",
+    "ProfileNotes",
     "ReductionRequest",
     "RuleState",
     "SeriesRequest",

@@ -498,6 +498,7 @@ class Log:
             4.31
         """
         from tracklight.analysis.profiles.captures.files import get_capture_time_s, open_capture
+        from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
         from tracklight.analysis.profiles.tables.profile_data import ProfileData
 
         self._get_tags(run)
@@ -512,7 +513,7 @@ class Log:
             wanted = " ".join(filter(None, (session, host)))
             raise LogError(f'Run "{run}" has no capture "{wanted}". It has {known}.')
         with self._catalog.fetch_capture(hosts[0]) as path:
-            return ProfileData(run, chosen, hosts[0].host, open_capture(path))
+            return ProfileData(run, chosen, hosts[0].host, AnalyzedTrace(open_capture(path)))
 
     def hparams(self, metrics: NameFilter = None, *, reduce: Reduction = "last") -> HParamsTable:
         """Return the hyperparameters of all trials, with their metrics, status and times.

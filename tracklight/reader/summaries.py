@@ -34,6 +34,7 @@ from tracklight.analysis.graphs.statistics import GraphSummary, summarize_graph
 from tracklight.analysis.profiles import summary as profile_summary
 from tracklight.analysis.profiles.captures.files import Capture, list_captures, open_capture
 from tracklight.analysis.profiles.summary import ProfileSummary
+from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
 from tracklight.analysis.profiles.tables.profile_data import ProfileData
 from tracklight.errors import TracklightError
 from tracklight.logdir.confined_files import ConfinedFiles
@@ -147,7 +148,7 @@ def summarize_profiles(
 def _summarize_profile(capture: Capture, with_tables: bool) -> InspectedProfile:
     names = capture.run, capture.session, capture.host
     try:
-        data = ProfileData(*names, open_capture(capture.path))
+        data = ProfileData(*names, AnalyzedTrace(open_capture(capture.path)))
         profile = InspectedProfile(*names, data.summary, None)
         if with_tables:
             profile.steps, profile.devices = data.steps.to_records(), data.devices.to_records()

@@ -27,8 +27,10 @@ from tracklight.analysis.profiles.summary import ProfileSummary, summarize, summ
 from tracklight.analysis.profiles.trace import PS_PER_MS
 
 TORCH = (
-    "tgpu", "torch_f32", "torch_bf16", "torch_input", "torch_overlap", "torch_ahead",
+    "tgpu", "torch_f32", "torch_bf16", "torch_input", "torch_overlap", "torch_ahead", "nccl",
+    "torch_modules", "tcpu",
 )  # fmt: skip
+TENSORFLOW = ("cnn", "customloop", "inputbound")
 JAX = ("jax_f32", "jax_bf16", "jax_ahead", "jax_tf", "jax_cnn", "jax_input")
 
 
@@ -49,19 +51,30 @@ def list_raw_markers(events: list[RawEvent]) -> list[RawEvent]:
     return sorted(markers, key=lambda event: event.start_ps)
 
 
-def list_raw_spans(events: list[RawEvent]) -> tuple[list[tuple[int, int]], list[list[RawEvent]]]:
+def list_raw_spans(
+    events: list[RawEvent], is_jax: bool
+) -> tuple[list[tuple[int, int]], list[list[RawEvent]]]:
     """Return the spans of steps and the device work of each, by the launches in its marker.
 
     A step of JAX begins at the end of the marker before it, as the batch is loaded in between.
+    Without markers, the whole capture is one step. Without launches, work belongs to the step in
+    which it starts.
     """
     markers = list_raw_markers(events)
+    if not markers:
+        start = min(event.start_ps for event in events)
+        end = max(event.end_ps for event in events)
+        return [(start, end)], [[event for event in events if is_work(event)]]
     starts = [marker.start_ps for marker in markers]
-    if not any(marker.category for marker in markers):
+    if is_jax:
         starts[1:] = [marker.end_ps for marker in markers[:-1]]
     work: list[list[RawEvent]] = [[] for _ in markers]
-    for launch, event in list_launched(events):
+    pairs = list_launched(events)
+    has_launches = any(launch for launch, _ in pairs)
+    for launch, event in pairs:
+        cause = launch if has_launches else event
         for number, marker in enumerate(markers):
-            if launch and starts[number] <= launch.start_ps < marker.end_ps:
+            if cause and starts[number] <= cause.start_ps < marker.end_ps:
                 work[number].append(event)
     spans: list[tuple[int, int]] = []
     for host_start, marker, launched in zip(starts, markers, work, strict=True):
@@ -71,12 +84,12 @@ def list_raw_spans(events: list[RawEvent]) -> tuple[list[tuple[int, int]], list[
     return spans, work
 
 
-@pytest.mark.parametrize("name", [*TORCH, *JAX])
+@pytest.mark.parametrize("name", [*TORCH, *TENSORFLOW, *JAX])
 def test_overview_equals_raw_events(name: str) -> None:
-    """Steps, their parts and the use of devices of every capture on a GPU."""
+    """Steps, their parts and the use of devices, if there are any."""
     summary, path = summarize_file(name)
     events = read_raw(path)
-    spans, work = list_raw_spans(events)
+    spans, work = list_raw_spans(events, name in JAX)
     assert summary.events == len(events)
     assert summary.steps.count == len(spans)
     averaged = spans[1:-1] if len(spans) > 5 else spans
@@ -102,14 +115,17 @@ def test_overview_equals_raw_events(name: str) -> None:
     divided = [divide_time(rows, start, end) for start, end in averaged]
     for part in summary.parts:
         expected = mean(time[part.name] / PS_PER_MS for time in divided)
-        assert part.ms == pytest.approx(expected, abs=2e-5), part.name
+        assert part.ms == pytest.approx(expected, rel=1e-4, abs=2e-5), part.name
     assert {part.name for part in summary.parts} == {*PARTS, "other"}
 
-    (device,) = summary.devices
     busy = [(event.start_ps, event.end_ps) for event in events if is_work(event)]
+    if not busy:
+        assert summary.devices == []
+        return
+    (device,) = summary.devices
     busy_ms = mean(measure_union(busy, start, end) / PS_PER_MS for start, end in averaged)
-    assert device.busy_ms == pytest.approx(busy_ms, abs=2e-5)
-    assert device.busy_ms + device.idle_ms == pytest.approx(step_ms, abs=2e-5)
+    assert device.busy_ms == pytest.approx(busy_ms, rel=1e-6, abs=2e-5)
+    assert device.busy_ms + device.idle_ms == pytest.approx(step_ms, rel=1e-6, abs=2e-5)
     first, last = min(start for start, _ in busy), max(end for _, end in busy)
     assert device.total_ms == pytest.approx(measure_union(busy, first, last) / PS_PER_MS, abs=1e-4)
     in_steps = {id(event) for launched in work for event in launched}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.analysis.profiles.raw_captures import is_work, measure_union, read_raw
+from tests.analysis.profiles.raw_captures import is_work, list_launched, measure_union, read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
 from tracklight.analysis.profiles.captures.files import open_capture
 from tracklight.analysis.profiles.ops import OpSide, compute_op_stats
@@ -55,6 +55,58 @@ def test_busy_time_is_the_union_over_streams_of_a_device(tmp_path: Path) -> None
     assert {name: device.idle_ms for name, device in devices.items()} == pytest.approx(
         {"GPU 0": 0.06, "GPU 1": 0.095}
     )
+
+
+def test_idle_time_has_the_categories_of_hta(tmp_path: Path) -> None:
+    """Four gaps: launched too late, launched in time (short and long), and of unknown launch."""
+
+    def make(category: str, tid: int, start: float, end: float, correlation: int) -> object:
+        args = {"correlation": correlation} if correlation else {}
+        pid, name = (0, "k") if category == "kernel" else (100, "cudaLaunchKernel")
+        return {
+            "ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": start,
+            "dur": end - start, "args": args,
+        }  # fmt: skip
+
+    events = [
+        make("cuda_runtime", 100, 0, 2, 1),
+        make("cuda_runtime", 100, 30, 32, 2),
+        make("cuda_runtime", 100, 33, 35, 3),
+        make("cuda_runtime", 100, 36, 38, 4),
+        make("kernel", 7, 10, 20, 1),
+        # Launched 10 µs after the device had become idle.
+        make("kernel", 7, 40, 50, 2),
+        # Launched in time, on another stream; the gap is that of the device.
+        make("kernel", 8, 52, 60, 3),
+        make("kernel", 7, 100, 110, 4),
+        make("kernel", 7, 115, 120, 0),
+        {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "python"}},
+    ]
+    path = tmp_path / "a.pt.trace.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    (device,) = summarize(open_capture(path)).devices
+    waits = device.host_wait_ms, device.kernel_wait_ms, device.other_wait_ms
+    assert waits == pytest.approx((0.020, 0.002, 0.045))
+
+
+@pytest.mark.parametrize("name", ["torch_ahead", "torch_f32", "tgpu", "torch_overlap"])
+def test_idle_times_equal_raw_events(name: str) -> None:
+    """Recompute all gaps between kernels with a loop over the events of the file."""
+    path = f"{name}.pt.trace.json.gz"
+    (device,) = summarize(open_file(path)).devices
+    pairs = sorted(list_launched(read_raw(DATA / path)), key=lambda pair: pair[1].start_ps)
+    waits = {"host": 0, "kernel": 0, "other": 0}
+    idle_since = pairs[0][1].end_ps
+    for launch, work in pairs[1:]:
+        gap = work.start_ps - idle_since
+        if gap > 0 and launch is not None and launch.start_ps > idle_since:
+            waits["host"] += gap
+        elif gap > 0:
+            waits["kernel" if launch is not None and gap < 30e6 else "other"] += gap
+        idle_since = max(idle_since, work.end_ps)
+    assert device.host_wait_ms == pytest.approx(waits["host"] / 1e9, abs=1e-5)
+    assert device.kernel_wait_ms == pytest.approx(waits["kernel"] / 1e9, abs=1e-5)
+    assert device.other_wait_ms == pytest.approx(waits["other"] / 1e9, abs=1e-5)
 
 
 def test_measured_range_excludes_annotations(tmp_path: Path) -> None:

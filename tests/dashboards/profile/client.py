@@ -40,13 +40,17 @@ class ProfileClient:
     def row(self, run: str) -> CaptureRow:
         return next(row for row in self.rows() if row.run == run)
 
-    def get(self, path: str, run: str, before: str = "", **params: str) -> Any:
+    def get(self, path: str, run: str, before: str = "", **params: object) -> Any:
         """Return the response of a route for the capture of a run."""
-        route = self._routes[path]
         request = {"capture": self.row(run).id, **params}
         if before:
             request["baseline"] = self.row(before).id
-        return route.handler(msgspec.convert(request, route.request_type, strict=False))
+        return self.request(path, **request)
+
+    def request(self, path: str, **params: object) -> Any:
+        """Return the response of a route."""
+        route = self._routes[path]
+        return route.handler(msgspec.convert(params, route.request_type, strict=False))
 
     def close(self) -> None:
         self.catalog.close()

@@ -24,6 +24,7 @@ from tracklight.analysis.profiles.attribution.utilization import (
     list_devices,
     mask_device,
     measure_device,
+    measure_idle,
 )
 from tracklight.analysis.profiles.findings import (
     DEFAULT_THRESHOLDS,
@@ -122,6 +123,12 @@ class DeviceUse(msgspec.Struct):
     """Of the whole capture."""
     outside_ms: float
     """Of the whole capture, in no step: launched before, between or after the steps."""
+    host_wait_ms: float
+    """Idle between its first and its last event, because the next work was not yet launched."""
+    kernel_wait_ms: float
+    """Idle although the next work was launched, for less than 30 µs."""
+    other_wait_ms: float
+    """Idle for other or unknown reasons."""
 
 
 class OpPlacement(msgspec.Struct):
@@ -316,12 +323,16 @@ def _measure_device_use(trace: Trace, analysis: StepAnalysis, device: str) -> De
     busy_ms = analysis.average_ms(measure_device(trace, device, steps.spans))
     step_ms = analysis.average_ms(analysis.breakdown.total_ps)
     outside = _merge_events(trace, mask & (steps.device_steps < 0))
+    idle = measure_idle(trace, device)
     return DeviceUse(
         name=format_device(device),
         busy_ms=busy_ms,
         idle_ms=max(step_ms - busy_ms, 0.0),
         total_ms=measure_intervals(_merge_events(trace, mask)) / PS_PER_MS,
         outside_ms=measure_intervals(outside) / PS_PER_MS,
+        host_wait_ms=idle.host_wait_ps / PS_PER_MS,
+        kernel_wait_ms=idle.kernel_wait_ps / PS_PER_MS,
+        other_wait_ms=idle.other_ps / PS_PER_MS,
     )
 
 

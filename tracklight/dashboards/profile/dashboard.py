@@ -12,6 +12,7 @@ from tracklight.dashboards.profile import (
     memory,
     ops,
     overview,
+    queries,
     timeline,
 )
 from tracklight.dashboards.profile.overview import get_hosts_response
@@ -44,6 +45,7 @@ TOOLS: tuple[Tool, ...] = (
     memory.MEMORY_TOOL,
     ops.PROGRAM_TOOL,
     ops.ROOFLINE_TOOL,
+    queries.QUERY_TOOL,
     overview.COMPARE_TOOL,
 )
 

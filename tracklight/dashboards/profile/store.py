@@ -28,6 +28,7 @@ from tracklight.analysis.profiles.captures.files import (
 from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
 from tracklight.analysis.profiles.trace import Trace, make_empty_trace
 from tracklight.analysis.source import Sentence
+from tracklight.dashboards.profile.notes import ProfileNoteStore
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     CaptureRow,
@@ -290,6 +291,7 @@ class CaptureStore:
 
     def __init__(self, context: Context) -> None:
         self.listing = CaptureListing(context)
+        self.notes = ProfileNoteStore(root.path for root in context.log.roots)
         self._context = context
         folder = context.log.cache_folder
         self._results = ResultCache(folder / "profiles" if folder else None)

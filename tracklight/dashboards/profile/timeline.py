@@ -32,6 +32,11 @@ from tracklight.analysis.profiles.timeline.tiles import (
     make_tiles,
 )
 from tracklight.analysis.source import Sentence
+from tracklight.dashboards.profile.notes import (
+    AddNoteRequest,
+    DeleteNoteRequest,
+    TimeNotesResponse,
+)
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     EventRequest,
@@ -127,6 +132,19 @@ class _TimelineRoutes:
         flows = get_flows(capture)
         return select_flow_arrows(timeline, flows, request.start, request.end, tracks)
 
+    def notes(self, request: CaptureRequest) -> TimeNotesResponse:
+        """Return the notes that users added at times of a trace."""
+        return self._store.notes.get_notes(request.capture)
+
+    def add_note(self, request: AddNoteRequest) -> TimeNotesResponse:
+        """Add a note at a time. Notes are stored beside those on the log."""
+        self._store.listing.get_files(request.capture)
+        return self._store.notes.add_note(request.capture, request.time_ps, request.text)
+
+    def delete_note(self, request: DeleteNoteRequest) -> TimeNotesResponse:
+        """Delete a note."""
+        return self._store.notes.delete_note(request.capture, request.id)
+
 
 def make_regex_matcher(query: str) -> TextMatcher:
     """Return a matcher of texts in which a regular expression matches."""
@@ -185,6 +203,9 @@ def _make_timeline_routes(store: CaptureStore) -> Sequence[Route]:
         Route("timeline/search", SearchRequest, handlers.search),
         Route("timeline/selection", TimeRangeRequest, handlers.selection),
         Route("timeline/flows", TimeRangeRequest, handlers.flows),
+        Route("timeline/notes", CaptureRequest, handlers.notes, "GET"),
+        Route("timeline/add-note", AddNoteRequest, handlers.add_note, mutates=True),
+        Route("timeline/delete-note", DeleteNoteRequest, handlers.delete_note, mutates=True),
     ]
 
 

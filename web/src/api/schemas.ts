@@ -4849,6 +4849,21 @@ export interface ProfileRoutes {
     readonly request: TimeRangeRequest;
     readonly response: FlowArrows;
   };
+  /** Return the notes that users added at times of a trace. */
+  readonly 'GET timeline/notes': {
+    readonly request: CaptureRequest;
+    readonly response: TimeNotesResponse;
+  };
+  /** Add a note at a time. Notes are stored beside those on the log. */
+  readonly 'POST timeline/add-note': {
+    readonly request: AddNoteRequest;
+    readonly response: TimeNotesResponse;
+  };
+  /** Delete a note. */
+  readonly 'POST timeline/delete-note': {
+    readonly request: DeleteNoteRequest;
+    readonly response: TimeNotesResponse;
+  };
   /** Return calls merged by their stack, for a flame graph or call tree. */
   readonly 'GET calls': {
     readonly request: CallTreeRequest;
@@ -4914,6 +4929,30 @@ export interface ProfileRoutes {
     readonly request: CaptureRequest;
     readonly response: RooflineResponse;
   };
+  /**
+   * Run a SQL query over the events, steps, ops and kernels of a capture. It runs in a process
+   * without access to files and networks, within limits of time and memory. At most 10,000 rows are
+   * returned.
+   */
+  readonly 'POST query': {
+    readonly request: SqlQueryRequest;
+    readonly response: QueryResult;
+  };
+  /** Return the tables that queries can read, with their columns. */
+  readonly 'GET query/tables': {
+    readonly request: CaptureRequest;
+    readonly response: QueryTablesResponse;
+  };
+  /** Return the saved queries. */
+  readonly 'GET query/saved': {
+    readonly request: Empty;
+    readonly response: SavedQueriesResponse;
+  };
+  /** Save a query under a name, or delete it. */
+  readonly 'POST query/save': {
+    readonly request: SaveQueryRequest;
+    readonly response: SavedQueriesResponse;
+  };
   /** Return what changed since another capture: parts of a step, ops and findings. */
   readonly 'GET compare': {
     readonly request: CaptureRequest;
@@ -4924,6 +4963,12 @@ export interface ProfileRoutes {
     readonly request: CaptureRequest;
     readonly response: SameProgramResponse;
   };
+}
+
+/** A note to add to a capture. */
+export interface AddNoteRequest extends CaptureRequest {
+  readonly time_ps: number;
+  readonly text: string;
 }
 
 /**
@@ -5093,6 +5138,8 @@ export interface CategoryColumn {
   readonly peak_bytes: number;
 }
 
+export type ColumnType = 'number' | 'text' | 'bool';
+
 /**
  * Collectives by kind, size, group and algorithm, longest total time first. `bytes` and bandwidths
  * (bytes/s) are NaN if unknown; they are those of nccl-tests. `group_sizes` are 0 if unknown.
@@ -5128,6 +5175,12 @@ export interface Comparison {
   readonly environment: readonly FactPair[];
 }
 
+/** A note to delete. */
+export interface DeleteNoteRequest extends CaptureRequest {
+  /** Default: `""`. */
+  readonly id?: string;
+}
+
 /** How long a device communicated. Collectives at the same time count once. */
 export interface DeviceCommunication {
   readonly name: string;
@@ -5155,6 +5208,12 @@ export interface DeviceUse {
   readonly total_ms: number;
   /** Of the whole capture, in no step: launched before, between or after the steps. */
   readonly outside_ms: number;
+  /** Idle between its first and its last event, because the next work was not yet launched. */
+  readonly host_wait_ms: number;
+  /** Idle although the next work was launched, for less than 30 µs. */
+  readonly kernel_wait_ms: number;
+  /** Idle for other or unknown reasons. */
+  readonly other_wait_ms: number;
 }
 
 /** A property of the program or the machine it ran on. */
@@ -5711,6 +5770,38 @@ export interface ProgramsResponse {
   readonly steps: number;
 }
 
+/** A column of a result. Integers beyond 2 ** 53, dates and nested values are texts. */
+export interface QueryColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly values: readonly (boolean | number | string | null)[];
+}
+
+/** The result of a query. */
+export interface QueryResult {
+  readonly columns: readonly QueryColumn[];
+  /** Whether rows were left out at the end. */
+  readonly has_more: boolean;
+}
+
+/** A table that queries can read. */
+export interface QueryTable {
+  readonly name: string;
+  readonly rows: number;
+  readonly columns: readonly QueryTableColumn[];
+}
+
+/** A column that queries can use. */
+export interface QueryTableColumn {
+  readonly name: string;
+  readonly type: ColumnType;
+}
+
+/** The tables of a capture. */
+export interface QueryTablesResponse {
+  readonly tables: readonly QueryTable[];
+}
+
 /**
  * A rank and its collectives on the time axis of all ranks, in milliseconds. `wait_ms` is the part
  * of each collective before the last rank was ready, NaN if it was found on no other rank.
@@ -5786,6 +5877,23 @@ export interface SameNameStats {
 /** Whether two captures have enough ops in common to be of the same program. */
 export interface SameProgramResponse {
   readonly is_same_program: boolean;
+}
+
+/** A query to save under a name; null deletes it. */
+export interface SaveQueryRequest {
+  readonly name: string;
+  readonly sql?: string | null;
+}
+
+/** All saved queries, by name. */
+export interface SavedQueriesResponse {
+  readonly queries: readonly SavedQuery[];
+}
+
+/** A SQL query that was saved under a name, for all captures. */
+export interface SavedQuery {
+  readonly name: string;
+  readonly sql: string;
 }
 
 /** The matching events: totals over all of them, and columns of one page. */
@@ -5889,6 +5997,12 @@ export interface SnapshotDevice {
 export interface SnapshotResponse {
   readonly devices: readonly SnapshotDevice[];
   readonly settings: Readonly<Record<string, string>>;
+}
+
+/** A SELECT statement in the dialect of DuckDB. */
+export interface SqlQueryRequest extends CaptureRequest {
+  /** Default: `""`. */
+  readonly sql?: string;
 }
 
 /** A stage of a pipeline; times per average step, summed over all threads. */
@@ -5997,6 +6111,18 @@ export interface TilesRequest extends CaptureRequest {
   readonly last?: number;
   /** Default: `[]`. */
   readonly tracks?: readonly number[];
+}
+
+/** A note at a time, in picoseconds since the start of the capture. */
+export interface TimeNote {
+  readonly id: string;
+  readonly time_ps: number;
+  readonly text: string;
+}
+
+/** The notes of a capture, by time. */
+export interface TimeNotesResponse {
+  readonly notes: readonly TimeNote[];
 }
 
 export type TimeOn = 'host' | 'device';

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tracklight.analysis.profiles.attribution.device_steps import locate_in_spans
+from tracklight.analysis.profiles.calls.nesting import nest_events
 from tracklight.analysis.profiles.calls.operators import OperatorGrouping, summarize_operators
 from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.kernels import TensorCoreUse
@@ -17,7 +19,14 @@ from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.steps import StepPart
 from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis
 from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
-from tracklight.analysis.profiles.trace import PS_PER_MS, Trace
+from tracklight.analysis.profiles.tables.sql import (
+    MAX_ROWS,
+    ColumnType,
+    QueryResult,
+    SqlDatabase,
+    get_column_type,
+)
+from tracklight.analysis.profiles.trace import PS_PER_MS
 from tracklight.errors import UsageError
 from tracklight.types import Float64, Int64
 from tracklight.util.frames import CategoryColumn, Column, Frame, ObjectColumn
@@ -32,11 +41,15 @@ class ProfileTable(Frame):
         """Return the rows as dictionaries. Unknown numbers are NaN.
 
         Example:
-            >>> log.profile("train").devices.to_records()
-            [{'name': 'GPU 0', 'busy_ms': 3.9, 'idle_ms': 0.4, 'total_ms': 39.0, 'outside_ms': 0.0}]
+            >>> log.profile("train").parts.to_records()[0]
+            {'name': 'host_compute', 'ms': 0.4, 'share': 0.1, 'hidden_ms': 1.2}
         """
         columns = [self[name].tolist() for name in self.columns]
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def get_column_types(self) -> dict[str, ColumnType]:
+        """Return the columns and their types in SQL queries."""
+        return {name: get_column_type(column) for name, column in self._columns.items()}
 
 
 class ProfileData:
@@ -48,13 +61,14 @@ class ProfileData:
         4.31
         >>> profile.kernels.to_pandas().head()
         >>> profile.operators("shape").to_pandas().sort_values("device_self_ms")
+        >>> profile.query("SELECT name, sum(duration_ms) FROM events WHERE on_device GROUP BY name")
     """
 
-    def __init__(self, run: str, session: str, host: str, trace: Trace) -> None:
+    def __init__(self, run: str, session: str, host: str, analyzed: AnalyzedTrace) -> None:
         self.run = run
         self.session = session
         self.host = host
-        self._analyzed = AnalyzedTrace(trace)
+        self._analyzed = analyzed
 
     def __repr__(self) -> str:
         steps = self.summary.steps
@@ -93,6 +107,7 @@ class ProfileData:
             f"{part.name.lower()}_ms": _to_ms(breakdown.exclusive_ps[:, part]) for part in StepPart
         }
         return ProfileTable({
+            "step": np.arange(len(analysis.steps.names)),
             "name": _make_texts(analysis.steps.names),
             "is_averaged": averaged,
             "start_ms": _to_ms(analysis.steps.spans[:, 0]),
@@ -122,6 +137,9 @@ class ProfileData:
             "idle_ms": _make_floats([row.idle_ms for row in rows]),
             "total_ms": _make_floats([row.total_ms for row in rows]),
             "outside_ms": _make_floats([row.outside_ms for row in rows]),
+            "host_wait_ms": _make_floats([row.host_wait_ms for row in rows]),
+            "kernel_wait_ms": _make_floats([row.kernel_wait_ms for row in rows]),
+            "other_wait_ms": _make_floats([row.other_wait_ms for row in rows]),
         })  # fmt: skip
 
     @cached_property
@@ -219,17 +237,63 @@ class ProfileData:
 
     @cached_property
     def events(self) -> ProfileTable:
-        """Every event of the capture, by track and start."""
-        trace = self._analyzed.trace
+        """Every event of the capture, by track and start.
+
+        ``step`` is the step that launched an event on a device, or in which an event on the host
+        started; -1 for none. ``self_ms`` is the time without nested events of the same track.
+        """
+        trace, ops = self._analyzed.trace, self._analyzed.event_ops
+        steps = self._analyzed.get_steps()
+        step = locate_in_spans(steps.host_spans, trace.start_ps)
+        nesting = nest_events(trace, np.ones(len(trace), bool))
         return ProfileTable({
+            "event": np.arange(len(trace)),
             "process": _make_categories([track.process for track in trace.tracks], trace.track),
             "track": _make_categories([track.name for track in trace.tracks], trace.track),
             "on_device": trace.on_device,
             "category": CategoryColumn([*trace.categories], trace.category),
             "name": CategoryColumn([*trace.names], trace.name),
+            # Events without an op have the index -1, which is the last name.
+            "op": _make_categories([*(op.name for op in ops.ops), ""], ops.op_index),
+            "step": np.where(trace.on_device, steps.device_steps, step),
             "start_ms": _to_ms(trace.start_ps),
             "duration_ms": _to_ms(trace.duration_ps),
+            "self_ms": _to_ms(nesting.self_ps),
         })  # fmt: skip
+
+    @property
+    def query_tables(self) -> dict[str, ProfileTable]:
+        """The tables that `query` can read, by name."""
+        return {
+            "events": self.events,
+            "steps": self.steps,
+            "ops": self.ops,
+            "kernels": self.kernels,
+        }
+
+    def query(self, sql: str) -> ProfileTable:
+        """Run a SQL query over the tables ``events``, ``steps``, ``ops`` and ``kernels``.
+
+        It runs in a process of its own, which can read nothing else.
+
+        Args:
+            sql: A SELECT statement in the dialect of DuckDB. The first 10,000 rows are returned.
+
+        Raises:
+            MissingDependencyError: The extra ``sql`` is not installed.
+            UsageError: The query is wrong, or takes too much time or memory.
+
+        Example:
+            >>> profile.query("SELECT step, count(*) AS n FROM events GROUP BY step").to_pandas()
+        """
+        return ProfileTable(self.run_query(sql).to_columns())
+
+    def run_query(self, sql: str, max_rows: int = MAX_ROWS) -> QueryResult:
+        """Run a query as `query` does, and return whether rows were left out as well."""
+        database = self._analyzed.get_or_compute(
+            "sql_database", lambda: SqlDatabase(self.query_tables)
+        )
+        return database.run(sql, max_rows)
 
 
 def _to_ms(ps: Int64) -> Float64:
@@ -247,6 +311,6 @@ def _make_floats(values: Sequence[float]) -> Float64:
 
 def _make_categories(names: Sequence[str], index: np.ndarray[Any, Any]) -> CategoryColumn:
     """Return names by index, each as one category although several tracks may have it."""
-    categories = list(dict.fromkeys(names))
-    codes = np.array([categories.index(name) for name in names], np.int32)
-    return CategoryColumn(categories, codes[index])
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    codes = np.array([numbers[name] for name in names], np.int32)
+    return CategoryColumn(list(numbers), codes[index])

@@ -174,9 +174,11 @@ export class CaptureLoader {
     const rows = this.query.data?.tools ?? [];
     const hasData = (name: string): boolean =>
       rows.some((row) => row.name === name && row.empty_reason === null);
-    return TOOLS.filter(({ name, needsBaseline }) =>
-      needsBaseline ? this.#profile.baseline !== null : hasData(name),
-    );
+    const { baseline, canAnalyze } = this.#profile;
+    return TOOLS.filter(({ name, needsBaseline, needsServer = false }) => {
+      if (needsServer && !canAnalyze) return false;
+      return needsBaseline ? baseline !== null : hasData(name);
+    });
   });
 
   readonly emptyTools = $derived.by<readonly EmptyTool[]>(() => {

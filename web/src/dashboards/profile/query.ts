@@ -45,6 +45,13 @@ export const programQuery = defineQuery('GET profile/program', immutable);
 export const programTextQuery = defineQuery('GET profile/program/text', immutable);
 export const rooflineQuery = defineQuery('GET profile/roofline', immutable);
 
+export const sqlQuery = defineQuery('POST profile/query', immutable);
+export const sqlTablesQuery = defineQuery('GET profile/query/tables', immutable);
+export const savedQueriesQuery = defineQuery('GET profile/query/saved', {
+  scope: 'log',
+  select: ({ queries }) => queries,
+});
+
 /** Names no version of the baseline capture, so it can change with the log. */
 export const comparisonQuery = defineQuery('GET profile/compare', { scope: 'log' });
 
@@ -54,6 +61,10 @@ export const timelineQuery = defineQuery('POST profile/timeline', immutable);
 export const eventQuery = defineQuery('POST profile/timeline/event', {
   scope: 'immutable',
   priority: 'high',
+});
+export const notesQuery = defineQuery('GET profile/timeline/notes', {
+  scope: 'log',
+  select: ({ notes }) => notes,
 });
 export const selectionQuery = defineQuery('POST profile/timeline/selection', immutable);
 export const searchQuery = defineQuery('POST profile/timeline/search', immutable);

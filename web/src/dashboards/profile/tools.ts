@@ -10,6 +10,8 @@ export interface Tool {
   readonly description: string;
   /** Available only while captures are compared. */
   readonly needsBaseline?: boolean;
+  /** Not available in a static export. */
+  readonly needsServer?: boolean;
   load(): Promise<{ readonly default: Component }>;
 }
 
@@ -87,5 +89,12 @@ export const TOOLS: readonly Tool[] = [
     title: m.toolRooflineTitle,
     description: m.toolRooflineDescription,
     load: () => import('./roofline/RooflineTool.svelte'),
+  },
+  {
+    name: 'query',
+    title: m.toolQueryTitle,
+    description: m.toolQueryDescription,
+    needsServer: true,
+    load: () => import('./sql/SqlTool.svelte'),
   },
 ];

@@ -9,6 +9,7 @@ import type {
   SearchResult,
   SelectionSummary,
   TimelineResponse,
+  TimeNote,
   TrackRow,
 } from '../../../api/schemas';
 import type { Param } from '../../../plugin/context';
@@ -63,6 +64,7 @@ export class TraceModel {
   readonly rangeQuery: Query<SelectionSummary>;
   readonly searchQuery: Query<SearchResult>;
   readonly flowsQuery: Query<FlowArrows>;
+  readonly notesQuery: Query<readonly TimeNote[]>;
 
   tiles = $state.raw<TileCache | null>(null);
   /** Changes when tiles arrive. */
@@ -77,6 +79,7 @@ export class TraceModel {
   searchOffset = $state(0);
   /** The range in which flows are shown. */
   flowSpan = $state.raw<TimeSpan | null>(null);
+  readonly #getCapture: () => string;
   /** An entry whose name did not come with its tile. */
   #unnamedEntry = $state.raw<Pick<TileEntry, 'event' | 'name'> | null>(null);
 
@@ -104,6 +107,7 @@ export class TraceModel {
     getRequest: () => CaptureRequest | null,
   ) {
     const { context } = profile;
+    this.#getCapture = () => getRequest()?.capture ?? '';
     /** Add fields to the request; null if there is nothing to request. */
     const addFields = <Fields extends object>(
       fields: Fields | null,
@@ -128,6 +132,10 @@ export class TraceModel {
       () => addFields(this.flowSpan && { ...this.flowSpan, tracks: this.shownTracks }),
       { debounceMs: RANGE_DEBOUNCE_MS },
     );
+    this.notesQuery = context.query(queries.notesQuery, () => {
+      const capture = this.#getCapture();
+      return capture === '' || !this.canInspect ? null : { capture };
+    });
     const nameQuery = context.query(
       queries.eventQuery,
       () => addFields(this.#unnamedEntry && { event: this.#unnamedEntry.event }),
@@ -196,6 +204,37 @@ export class TraceModel {
 
   togglePinned(track: number): void {
     toggleTrack(this.params.pinned, track);
+  }
+
+  /** Exchange a pinned track and the one above it. */
+  movePinnedUp(track: number): void {
+    const { pinned } = this.params;
+    const order = this.layout.pinned.map((band) => band.track.id);
+    const at = order.indexOf(track);
+    const above = order[at - 1];
+    if (above === undefined) return;
+    order.splice(at - 1, 2, track, above);
+    pinned.set(order);
+  }
+
+  /** Start of the measured range or else of the selected event, for a note. */
+  get notePs(): number | null {
+    if (this.measured) return this.measured.start;
+    const row = this.selectedEvent === null ? null : this.eventQuery.data?.row;
+    return row ? row.start_ps : null;
+  }
+
+  async addNote(time_ps: number, text: string): Promise<void> {
+    const { queries: cache } = this.profile.context;
+    const capture = this.#getCapture();
+    await cache.mutate('POST profile/timeline/add-note', { capture, time_ps, text });
+    cache.invalidate(queries.notesQuery);
+  }
+
+  async deleteNote(id: string): Promise<void> {
+    const { queries: cache } = this.profile.context;
+    await cache.mutate('POST profile/timeline/delete-note', { capture: this.#getCapture(), id });
+    cache.invalidate(queries.notesQuery);
   }
 
   toggleHidden(track: number): void {

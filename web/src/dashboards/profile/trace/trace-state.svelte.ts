@@ -264,6 +264,12 @@ export class TraceState {
       this.viewport.animateTo(centerOn(event, span));
   }
 
+  /** Scroll so that a time of a capture is in the middle, at the same zoom. */
+  goToTime(model: TraceModel, timePs: number): void {
+    const time = timePs - this.getOffset(model);
+    this.viewport.animateTo(centerOn({ start: time, end: time }, this.viewport.span));
+  }
+
   /** Select an event and reveal it when its position is known. */
   goToEvent(model: TraceModel, event: number): void {
     this.selectEvent(model, event);

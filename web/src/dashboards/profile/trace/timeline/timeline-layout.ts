@@ -198,8 +198,9 @@ export interface TrackChoices {
 
 export function layoutTracks(tracks: readonly TrackRow[], choices: TrackChoices): TrackLayout {
   const shown = tracks.filter(({ id }) => !choices.hidden.includes(id));
+  // In the order in which they were pinned, or moved since.
   const pinned = stackTracks(
-    shown.filter(({ id }) => choices.pinned.includes(id)),
+    choices.pinned.flatMap((id) => shown.find((track) => track.id === id) ?? []),
     choices,
     true,
   );
