@@ -18,7 +18,7 @@ const VISIBLE_NAMES = new Set(
 /** Attributes and properties whose value is never shown. */
 const HIDDEN_NAMES = new Set(
   `autocomplete class code cursor d example fill font font-family href icon id key keys kind name path
-   points rel role side stroke style tone transform type value variant viewBox`.split(/\s+/),
+   points rel role side sql stroke style tone transform type value variant viewBox`.split(/\s+/),
 );
 
 /** Functions whose string arguments are not shown. */
