@@ -155,21 +155,22 @@ def to_plain_number(value: Any) -> object:
 _COLUMNS_MAGIC = b"TLC1"
 _ALIGNMENT_BYTES = 8
 
-#: The dtype in which an array is sent: its own, or the next larger one that can be sent.
+#: The dtype in which an array is sent, by kind and size of its items: its own, or the next larger
+#: one that can be sent.
 _WIRE_DTYPES = {
-    "float16": "f4",
-    "float32": "f4",
-    "float64": "f8",
-    "int8": "i4",
-    "int16": "i4",
-    "int32": "i4",
-    "int64": "i8",
-    "uint8": "u1",
-    "uint16": "i4",
-    "uint32": "i8",
+    ("f", 2): "f4",
+    ("f", 4): "f4",
+    ("f", 8): "f8",
+    ("i", 1): "i4",
+    ("i", 2): "i4",
+    ("i", 4): "i4",
+    ("i", 8): "i8",
+    ("u", 1): "u1",
+    ("u", 2): "i4",
+    ("u", 4): "i8",
     # Browsers read i8 as floating point as well, so nothing is lost.
-    "uint64": "f8",
-    "bool": "u1",
+    ("u", 8): "f8",
+    ("b", 1): "u1",
 }
 
 
@@ -203,9 +204,10 @@ class _ColumnWriter:
 
 
 def _get_wire_dtype(array: NDArray[Any]) -> str:
-    if array.ndim != 1 or array.dtype.name not in _WIRE_DTYPES:
+    dtype = _WIRE_DTYPES.get((array.dtype.kind, array.dtype.itemsize))
+    if array.ndim != 1 or dtype is None:
         raise TypeError(f"cannot encode an array of {array.dtype} with {array.ndim} dimensions")
-    return _WIRE_DTYPES[array.dtype.name]
+    return dtype
 
 
 # ---- compression and ranges
