@@ -35,6 +35,7 @@ from tracklight.util.json_number import JsonNumber
 
 #: Structs of the server and the dashboards that are not sent: stored, or only extended by others.
 INTERNAL_STRUCTS = {
+    "AuditEntry",
     "BandsRequest",
     "EmbeddingEdits",
     "Instance",
