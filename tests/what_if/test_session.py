@@ -120,6 +120,33 @@ def test_counterfactuals_and_distances_by_embedding() -> None:
     assert nearest["row"].tolist() == [5] and nearest["distance"][0] == pytest.approx(0.1)
 
 
+def test_custom_distance() -> None:
+    rows = [{"x": x, "y": 0.0} for x in (0.0, 1.0, 4.0, 9.0)]
+
+    def compare(row: dict[str, Any], others: list[dict[str, Any]]) -> list[float]:
+        return [abs(row["x"] ** 0.5 - other["x"] ** 0.5) for other in others]
+
+    def predict(columns: Any) -> Any:
+        return np.asarray(columns["x"]) > 2
+
+    session = Session({"x": [0.0, 1.0, 4.0, 9.0], "y": [0.0] * 4}, predict, distance=compare)
+    expected = [abs(3 - row["x"] ** 0.5) for row in rows]
+    assert list(session.distances(3, "custom")["distance"]) == expected
+    found = session.counterfactuals(3, 2, "custom")
+    assert list(found["row"]) == [1, 0]
+    assert list(session.counterfactuals(3, 1, lambda row, others: [0, 5, 1, 1])["row"]) == [0]
+
+
+def test_invalid_custom_distances_are_reported() -> None:
+    session = Session({"x": [1.0, 2.0]}, prediction=None)
+    with pytest.raises(UsageError, match="no distance function was given"):
+        session.distances(0, "custom")
+    with pytest.raises(UsageError, match=r"one number for each of the 2 rows.*\(3,\)"):
+        session.distances(0, lambda row, rows: [1, 2, 3])
+    with pytest.raises(UsageError, match="failed: KeyError: 'y'"):
+        session.distances(0, lambda row, rows: row["y"])
+
+
 def test_embedding_that_a_model_returns() -> None:
     def predict(frame: Any) -> Any:
         age = frame["age"].to_numpy()

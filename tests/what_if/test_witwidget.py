@@ -61,8 +61,24 @@ def test_what_is_not_supported_says_what_to_do() -> None:
         builder.set_estimator_and_feature_spec(None, None)
     with pytest.raises(UsageError, match="is not a model type"):
         builder.set_model_type("ranking")  # type: ignore[arg-type]
-    with pytest.warns(UserWarning, match="custom distance functions"):
-        builder.set_custom_distance_fn(lambda: None)
+
+
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_custom_distance_gets_the_examples(as_lists: bool) -> None:
+    names = list(ROWS[0])
+    examples = [list(row.values()) for row in ROWS] if as_lists else ROWS
+
+    def get_age(example: Any) -> float:
+        return float(example[names.index("age")] if as_lists else example["age"])
+
+    def distance(query: Any, others: Any, parameters: dict[str, Any]) -> list[float]:
+        return [abs(get_age(query) - get_age(other)) for other in others]
+
+    builder = WitConfigBuilder(examples, names if as_lists else None)
+    session = builder.set_custom_distance_fn(distance).make_session()
+    ages = [row["age"] for row in ROWS]
+    found = session.distances(1, "custom")["distance"]
+    assert list(found) == [abs(ages[1] - age) for age in ages]
 
 
 def test_page_is_served_from_this_process(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,21 +14,25 @@ from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.objects import TableKind, find_table_kind, to_table
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.counterfactuals import (
+    compute_distances,
     find_candidates,
     find_counterfactuals,
     get_embedding,
     make_flip_test,
     search_edits,
 )
-from tracklight.analysis.what_if.distances import Metric, compute_embedding_distances
+from tracklight.analysis.what_if.distances import DistanceFunction, Metric
 from tracklight.analysis.what_if.workspace import Workspace, decide
 from tracklight.util.frames import Column, Frame, ObjectColumn
 from tracklight.what_if.feature_analysis import FeatureAnalysis
 from tracklight.what_if.frames import make_frame, to_frame_column
 from tracklight.what_if.performance_analysis import PerformanceAnalysis
 
-#: How rows are compared; ``"embedding"`` is the cosine distance of vectors.
-Distance = Literal["l1", "l2", "cosine", "embedding"]
+#: How rows are compared; ``"embedding"`` is the cosine distance of vectors, ``"custom"`` the
+#: function given to the session.
+Distance = Literal["l1", "l2", "cosine", "embedding", "custom"]
+#: Called with a row and a list of rows, as dictionaries; returns the distance to each of them.
+RowDistance = Callable[[dict[str, Any], list[dict[str, Any]]], Any]
 
 
 class Session(FeatureAnalysis, PerformanceAnalysis):
@@ -49,6 +53,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         input: The kind of table that callables get; by default the kind of ``data``.
         output: Whether classification models return ``"probabilities"`` or ``"logits"``.
         names: The names of the columns if ``data`` is an array.
+        distance: A function by which rows can be compared, in the page and with
+            ``distance="custom"``: it gets a row and a list of rows, as dictionaries, and returns
+            the distance to each of them.
 
     Raises:
         UsageError: The data are not a table, a column does not exist, or a model is invalid.
@@ -72,6 +79,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         input: TableKind | None = None,
         output: Output = "probabilities",
         names: Sequence[str] | None = None,
+        distance: RowDistance | None = None,
     ) -> None:
         table = to_table(data, names)
         kind = find_table_kind(data)
@@ -94,7 +102,12 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         elif not predictors and (from_data := find_prediction_columns(table)) is not None:
             predictors.append(from_data)
         self.workspace = Workspace(
-            table, predictors, label=label, features=features, class_names=class_names
+            table,
+            predictors,
+            label=label,
+            features=features,
+            class_names=class_names,
+            distance=None if distance is None else _compare_rows_with(distance),
         )
 
     def __repr__(self) -> str:
@@ -206,14 +219,15 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
     # ---- counterfactuals
 
     def distances(
-        self, row: int, distance: Distance = "l1", *, embedding: str | None = None
+        self, row: int, distance: Distance | RowDistance = "l1", *, embedding: str | None = None
     ) -> Frame:
         """Return the distance of each row to one row.
 
         Args:
             row: The number of the row.
-            distance: ``"l1"`` and ``"l2"`` as in the What-If Tool, ``"cosine"``, or
-                ``"embedding"`` for the cosine distance of vectors.
+            distance: ``"l1"`` and ``"l2"`` as in the What-If Tool, ``"cosine"``,
+                ``"embedding"`` for the cosine distance of vectors, ``"custom"`` for the function
+                given to the session, or another such function.
             embedding: Compare rows by the vectors of this column, of the data or returned by a
                 model, instead of by their features. With ``distance="embedding"``, the only
                 column of vectors by default. Rows without a vector have NaN.
@@ -221,12 +235,8 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         Example:
             >>> session.distances(12, "embedding").to_pandas()
         """
-        column, metric = self._choose_distance(distance, embedding)
-        self.workspace.table.check_row(row)
-        if column is None:
-            values = self.workspace.get_space().compute(row, metric)
-        else:
-            values = compute_embedding_distances(column, row, metric)
+        column, metric, function = self._choose_distance(distance, embedding)
+        values = compute_distances(self.workspace, row, metric, embedding=column, function=function)
         active = self.workspace.is_active
         return Frame({"row": np.flatnonzero(active), "distance": values[active]})
 
@@ -234,7 +244,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         self,
         row: int,
         k: int = 1,
-        distance: Distance = "l1",
+        distance: Distance | RowDistance = "l1",
         *,
         embedding: str | None = None,
         model: str | None = None,
@@ -247,7 +257,8 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         Args:
             row: The number of the row.
             k: How many to return.
-            distance: ``"l1"``, ``"l2"``, ``"cosine"`` or ``"embedding"``, as in `distances`.
+            distance: ``"l1"``, ``"l2"``, ``"cosine"``, ``"embedding"``, ``"custom"`` or a
+                function, as in `distances`.
             embedding: Compare rows by the vectors of this column, as in `distances`.
             model: The model; by default the first.
             weights: Factors of features in the distance; 1 by default.
@@ -259,10 +270,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             A table with ``row``, ``distance``, the prediction, and all features.
         """
         candidates = find_candidates(self.workspace, model, row, threshold)
-        column, metric = self._choose_distance(distance, embedding)
+        column, metric, function = self._choose_distance(distance, embedding)
         found = find_counterfactuals(
-            self.workspace.get_space(),
-            self.workspace.table,
+            self.workspace,
             row,
             candidates,
             count=k,
@@ -270,6 +280,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             weights=weights,
             locked=locked,
             embedding=column,
+            function=function,
         )
         rows = np.array([each.row for each in found], np.int64)
         table = self.workspace.table.take(rows)
@@ -316,7 +327,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         workspace.check_can_predict(model)
         candidates = find_candidates(self.workspace, model, row, threshold)
         space = workspace.get_space()
-        sources = find_counterfactuals(space, workspace.table, row, candidates, count=20)
+        sources = find_counterfactuals(workspace, row, candidates, count=20)
         results = search_edits(
             space,
             workspace.table,
@@ -343,15 +354,25 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         )
 
     def _choose_distance(
-        self, distance: Distance, embedding: str | None
-    ) -> tuple[DataColumn | None, Metric]:
-        """Return the vectors by which rows are compared, None for features, and the metric."""
+        self, distance: Distance | RowDistance, embedding: str | None
+    ) -> tuple[DataColumn | None, Metric, DistanceFunction | None]:
+        """Return the vectors by which rows are compared, the metric, and its function."""
+        if callable(distance):
+            return None, "custom", _compare_rows_with(distance)
         if embedding is None and distance != "embedding":
-            return None, distance
+            return None, distance, None
         column = get_embedding(self.workspace, embedding)
-        return column, "cosine" if distance == "embedding" else distance
+        return column, "cosine" if distance == "embedding" else distance, None
 
     def _add_rows(self, table: DataTable) -> DataTable:
         rows = np.flatnonzero(self.workspace.is_active)
         numbers = DataColumn("row", "integer", np.arange(len(table)))
         return DataTable([numbers, *table.columns.values()]).take(rows)
+
+
+def _compare_rows_with(distance: RowDistance) -> DistanceFunction:
+    def compare(table: DataTable, row: int) -> Any:
+        rows = table.to_rows()
+        return distance(rows[row], rows)
+
+    return compare

@@ -10,15 +10,17 @@ Cloud AI Platform and TF Estimators are not supported; both were discontinued. U
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from tracklight.analysis.predictors.base import Predictor, Task
 from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
-from tracklight.analysis.predictors.python_models import CallablePredictor
+from tracklight.analysis.predictors.python_models import CallablePredictor, convert_table
 from tracklight.analysis.tables.objects import TableKind, find_table_kind
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.distances import DistanceFunction
 from tracklight.errors import UsageError
 from tracklight.what_if.session import Session
 
@@ -52,6 +54,7 @@ class WitConfigBuilder:
         self._target: str | None = None
         self._vocabulary: list[str] | None = None
         self._first, self._second = _Model(), _Model()
+        self._distance: Callable[..., Any] | None = None
 
     def build(self) -> dict[str, Any]:
         """Return the settings as a dictionary."""
@@ -84,7 +87,21 @@ class WitConfigBuilder:
             predictor = self._make_predictor(settings, kind, number)
             if predictor is not None:
                 session.workspace.add_model(predictor)
+        if self._distance is not None:
+            session.workspace.distance = self._make_distance(self._distance, kind)
         return session
+
+    def _make_distance(self, distance: Callable[..., Any], kind: TableKind) -> DistanceFunction:
+        """Return a function that passes examples of the kind that the builder got."""
+        convert: Callable[[DataTable], Any] = partial(convert_table, kind=kind)
+        if kind == "rows" and not isinstance(self._examples[0], dict):
+            convert = _convert_to_lists
+
+        def compare(table: DataTable, row: int) -> Any:
+            examples = convert(table)
+            return distance(examples[row], examples, {})
+
+        return compare
 
     def _make_predictor(self, settings: _Model, kind: TableKind, number: int) -> Predictor | None:
         name = settings.name or f"model {number}"
@@ -207,12 +224,13 @@ class WitConfigBuilder:
         return self
 
     def set_custom_distance_fn(self, distance_fn: Callable[..., Any]) -> WitConfigBuilder:
-        """Accepted for compatibility; custom distances are ignored with a warning."""
-        warnings.warn(
-            "custom distance functions are not supported; L1, L2 and cosine distances are",
-            UserWarning,
-            stacklevel=2,
-        )
+        """Set the function that compares examples, offered as *Custom* in the page.
+
+        Args:
+            distance_fn: Called with an example, a list of examples and a dictionary; returns the
+                distance to each of them.
+        """
+        self._distance = distance_fn
         return self
 
     def set_ai_platform_model(self, *arguments: Any, **options: Any) -> WitConfigBuilder:
@@ -256,3 +274,7 @@ def _pass_lists(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return function([list(row.values()) for row in rows])
 
     return call
+
+
+def _convert_to_lists(table: DataTable) -> list[list[Any]]:
+    return [list(row.values()) for row in table.to_rows()]

@@ -183,6 +183,20 @@ def test_distances_by_embedding(tmp_path: Path) -> None:
         assert "is missing" in board.fail("distances", session="data", row=6, embedding="vector")
 
 
+def test_distances_by_a_function_of_the_program(tmp_path: Path) -> None:
+    table = to_table({"x": np.array([1.0, 2.0, 4.0, 8.0])})
+    workspace = Workspace(table, distance=lambda table, row: np.arange(4) * (row + 1))
+    workspace.delete(1)
+    with serve(tmp_path, workspace) as board:
+        assert board.get("about", session="data")["has_distance"] is True
+        response = board.post("distances", session="data", row=2, metric="custom")
+        assert response["distances"] == [0, 6, 9]
+    with serve(tmp_path, Workspace(table)) as board:
+        assert board.get("about", session="data")["has_distance"] is False
+        message = board.fail("distances", session="data", row=2, metric="custom")
+        assert "No distance function was given" in message
+
+
 def test_counterfactuals_by_embedding(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     vectors = random.normal(size=(40, 3))

@@ -15,8 +15,10 @@ import numpy as np
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import (
+    DistanceFunction,
     DistanceSpace,
     Metric,
+    call_distance_function,
     compute_embedding_distances,
     find_dimensions,
 )
@@ -136,9 +138,46 @@ def make_flip_test(
     return test
 
 
+def compute_distances(
+    workspace: Workspace,
+    row: int,
+    metric: Metric = "l1",
+    *,
+    embedding: DataColumn | None = None,
+    weights: Mapping[str, float] | None = None,
+    among: Bool | None = None,
+    function: DistanceFunction | None = None,
+) -> Float64:
+    """Return the distance of each row to one row.
+
+    Args:
+        workspace: The data.
+        row: The row to compare with.
+        metric: The distance.
+        embedding: Compare rows by these vectors instead of the features.
+        weights: Factors of features.
+        among: Compute only the distances of these rows; others are infinite.
+        function: The function of ``custom``; by default that of the workspace.
+
+    Raises:
+        UsageError: An argument is invalid, or the function failed.
+    """
+    workspace.table.check_row(row)
+    function = function or workspace.distance
+    if metric == "custom" and function is not None:
+        return call_distance_function(function, workspace.table, row, among=among)
+    if embedding is None:
+        return workspace.get_space().compute(row, metric, weights=weights, among=among)
+    if weights:
+        raise UsageError(
+            "what_if.weights_of_embedding",
+            "features cannot be weighted when rows are compared by their vectors",
+        )
+    return compute_embedding_distances(embedding, row, metric, among=among)
+
+
 def find_counterfactuals(
-    space: DistanceSpace,
-    table: DataTable,
+    workspace: Workspace,
     row: int,
     candidates: Bool,
     *,
@@ -147,35 +186,37 @@ def find_counterfactuals(
     weights: Mapping[str, float] | None = None,
     locked: Sequence[str] = (),
     embedding: DataColumn | None = None,
+    function: DistanceFunction | None = None,
 ) -> list[Counterfactual]:
     """Return the nearest rows among candidates, the nearest first; of equal ones the first row.
 
     Args:
-        space: The features by which rows are compared.
-        table: The data.
+        workspace: The data.
         row: The row to find counterfactuals of.
         candidates: The rows with another prediction.
         count: How many to return.
-        metric: The distance.
+        metric: The distance; this and the others are those of `compute_distances`.
         weights: Factors of features.
         locked: Features that must have the same value.
         embedding: Compare rows by these vectors instead of the features.
+        function: The function of ``custom``.
     """
     if count < 1:
         raise UsageError(
             "what_if.counterfactual_count", "the number of counterfactuals must be at least 1"
         )
     if locked:
-        candidates = candidates & space.find_equal(row, locked, table)
-    if embedding is None:
-        distances = space.compute(row, metric, weights=weights, among=candidates)
-    elif weights:
-        raise UsageError(
-            "what_if.weights_of_embedding",
-            "features cannot be weighted when rows are compared by their vectors",
-        )
-    else:
-        distances = compute_embedding_distances(embedding, row, metric, among=candidates)
+        equal = workspace.get_space().find_equal(row, locked, workspace.table)
+        candidates = candidates & equal
+    distances = compute_distances(
+        workspace,
+        row,
+        metric,
+        embedding=embedding,
+        weights=weights,
+        among=candidates,
+        function=function,
+    )
     nearest = select_smallest(distances, count)
     return [Counterfactual(int(at), float(distances[at])) for at in nearest.tolist()]
 

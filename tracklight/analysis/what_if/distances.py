@@ -6,7 +6,8 @@ value on either side counts 1. Lists are compared item by item, padded with miss
 averaged over the longer list. L1 is the sum over features, L2 the sum of squares without a root,
 which does not change the order.
 
-`compute_embedding_distances` compares rows by the vectors of one column instead.
+`compute_embedding_distances` compares rows by the vectors of one column instead, and
+`call_distance_function` by a function of the user.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float64
 
-Metric = Literal["l1", "l2", "cosine"]
+#: How rows are compared; ``custom`` is a function that the program gave.
+Metric = Literal["l1", "l2", "cosine", "custom"]
+#: Returns the distance of each row of a table to one of its rows.
+DistanceFunction = Callable[[DataTable, int], Any]
 
 #: Rows per block, so that intermediate arrays stay in the processor's cache.
 _BLOCK_ROWS = 32_768
@@ -266,7 +270,41 @@ def compute_embedding_distances(
     return distances
 
 
+def call_distance_function(
+    function: DistanceFunction, table: DataTable, row: int, *, among: Bool | None = None
+) -> Float64:
+    """Return what a function of the user returns for each row; rows not in ``among`` are infinite.
+
+    Raises:
+        UsageError: The function failed, or did not return a number for each row.
+    """
+    try:
+        distances = np.array(function(table, row), np.float64)
+    except Exception as error:
+        raise UsageError(
+            "what_if.distance_failed",
+            "the distance function failed: {error}",
+            error=f"{type(error).__name__}: {error}",
+        ) from error
+    if distances.shape != (len(table),):
+        raise UsageError(
+            "what_if.distance_count",
+            "the distance function must return one number for each of the {rows:,} rows, "
+            "but returned an array of shape {shape}",
+            rows=len(table),
+            shape=str(distances.shape),
+        )
+    if among is not None:
+        distances[~among] = np.inf
+    return distances
+
+
 def _check_metric(metric: str) -> None:
+    if metric == "custom":
+        raise UsageError(
+            "what_if.no_distance_function",
+            'no distance function was given; use "l1", "l2" or "cosine"',
+        )
     if metric not in ("l1", "l2", "cosine"):
         raise UsageError(
             "what_if.no_metric",

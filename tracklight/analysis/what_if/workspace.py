@@ -22,7 +22,7 @@ from tracklight.analysis.predictors.base import (
 from tracklight.analysis.predictors.column_models import ColumnPredictor, list_prediction_columns
 from tracklight.analysis.tables.columns import DataColumn, make_column, make_number_column
 from tracklight.analysis.tables.table import DataTable
-from tracklight.analysis.what_if.distances import DistanceSpace
+from tracklight.analysis.what_if.distances import DistanceFunction, DistanceSpace
 from tracklight.errors import ModelError, UsageError, list_similar_names
 from tracklight.types import Bool, Float64, Int64
 
@@ -60,6 +60,7 @@ class Workspace:
         features: The columns that models get; by default all columns except the label and columns
             with predictions.
         class_names: The names of the classes, for labels that are strings.
+        distance: A function by which rows can be compared, besides the built-in distances.
 
     Raises:
         UsageError: A column does not exist, or two models have the same name.
@@ -73,9 +74,11 @@ class Workspace:
         label: str | None = None,
         features: Sequence[str] | None = None,
         class_names: Sequence[str] | None = None,
+        distance: DistanceFunction | None = None,
     ) -> None:
         if label is not None:
             table.get_column(label)
+        self.distance = distance
         self._original = table
         self.table = table
         self.label = label

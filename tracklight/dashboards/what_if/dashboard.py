@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tracklight.analysis.embeddings.sprites import SpriteTiles
+from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.what_if.counterfactuals import (
+    compute_distances,
     find_candidates,
     find_counterfactuals,
     get_embedding,
     make_flip_test,
     search_edits,
 )
-from tracklight.analysis.what_if.distances import compute_embedding_distances
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.what_if.images import make_image, make_thumbnail_tile, plan_thumbnails
 from tracklight.dashboards.what_if.jobs import WhatIfJobs
@@ -236,19 +237,16 @@ class WhatIf(Dashboard):
         """Return the distance of all rows to one row."""
         session = self._store.get(request.session)
         with session.lock:
+            space = session.workspace.get_space()
             workspace = session.workspace.snapshot()
-            space = None if request.embedding is not None else session.workspace.get_space()
-        if request.embedding is not None:
-            workspace.table.check_row(request.row)
-            column = get_embedding(workspace, request.embedding)
-            values = compute_embedding_distances(column, request.row, request.metric)
-            names, ignored = [column.name], []
-        else:
-            assert space is not None
-            values = space.compute(request.row, request.metric, weights=request.weights)
-            names, ignored = list(space.names), space.ignored
+        column = _find_embedding(workspace, request.embedding)
+        values = compute_distances(
+            workspace, request.row, request.metric, embedding=column, weights=request.weights
+        )
         active = values[workspace.is_active].astype(np.float32)
-        return DistancesResponse(active, names, ignored)
+        if column is not None:
+            return DistancesResponse(active, [column.name], [])
+        return DistancesResponse(active, list(space.names), space.ignored)
 
     def counterfactuals(self, request: CounterfactualRequest) -> CounterfactualsResponse:
         """Return the nearest rows with another prediction, and the smallest edits if requested."""
@@ -259,17 +257,14 @@ class WhatIf(Dashboard):
             workspace.table.check_row(request.row)
             candidates = find_candidates(workspace, request.model, request.row, request.threshold)
         nearest = find_counterfactuals(
-            space,
-            workspace.table,
+            workspace,
             request.row,
             candidates,
             count=max(request.count, _EDIT_SOURCES if request.search_edits else 1),
             metric=request.metric,
             weights=request.weights,
             locked=request.locked,
-            embedding=None
-            if request.embedding is None
-            else get_embedding(workspace, request.embedding),
+            embedding=_find_embedding(workspace, request.embedding),
         )
         edits = []
         if request.search_edits:
@@ -371,3 +366,7 @@ def _apply_edit(workspace: Workspace, request: RowEditRequest) -> int | None:
         return request.row
     undone = workspace.undo()
     return None if undone is None else undone.row
+
+
+def _find_embedding(workspace: Workspace, name: str | None) -> DataColumn | None:
+    return None if name is None else get_embedding(workspace, name)

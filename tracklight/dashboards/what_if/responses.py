@@ -87,6 +87,7 @@ def make_session_info(session: OpenSession) -> SessionInfo:
         len(workspace.history),
         [Sentence.make(problem) for problem in workspace.table.messages],
         session.path,
+        workspace.distance is not None,
     )
 
 

@@ -365,7 +365,8 @@ class ModelInfo(msgspec.Struct):
 class SessionInfo(msgspec.Struct):
     """An open data set. ``version`` changes with every edit.
 
-    ``path`` is the path with which it was opened; empty for data of a program.
+    ``path`` is the path with which it was opened; empty for data of a program. With
+    ``has_distance`` the program gave a function for the metric ``custom``.
     """
 
     session: str
@@ -379,6 +380,7 @@ class SessionInfo(msgspec.Struct):
     edit_count: int
     problems: list[Sentence]
     path: str = ""
+    has_distance: bool = False
 
 
 class DataSessionsResponse(msgspec.Struct):

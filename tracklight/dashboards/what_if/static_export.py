@@ -105,6 +105,7 @@ def _export(session: OpenSession) -> StaticSession:
             workspace.predict(predictor.name)
     workspace = workspace.snapshot()
     about = make_session_info(session)
+    about.has_distance = False  # functions of the program cannot be called
     columns = None
     if about.active_count <= _MAX_ROWS:
         names = [column.name for column in about.columns]

@@ -6624,7 +6624,8 @@ export interface KserveModel {
 
 export type Measure = 'positive_rate' | 'true_positive_rate' | 'accuracy' | 'false_positive_rate';
 
-export type Metric = 'l1' | 'l2' | 'cosine';
+/** How rows are compared; `custom` is a function that the program gave. */
+export type Metric = 'l1' | 'l2' | 'cosine' | 'custom';
 
 /** One metric for all slices. */
 export interface MetricValues {
@@ -6837,7 +6838,8 @@ export type ServingMethod = 'classify' | 'regress' | 'predict';
 
 /**
  * An open data set. `version` changes with every edit. `path` is the path with which it was opened;
- * empty for data of a program.
+ * empty for data of a program. With `has_distance` the program gave a function for the metric
+ * `custom`.
  */
 export interface SessionInfo {
   readonly session: string;
@@ -6851,6 +6853,7 @@ export interface SessionInfo {
   readonly edit_count: number;
   readonly problems: readonly Sentence[];
   readonly path: string;
+  readonly has_distance: boolean;
 }
 
 /** An open data set. */

@@ -24,7 +24,7 @@ export const WHAT_IF_VIEWS = [
 ] as const;
 export type WhatIfView = (typeof WHAT_IF_VIEWS)[number];
 
-export const METRICS: readonly Metric[] = ['l1', 'l2', 'cosine'];
+export const METRICS: readonly Metric[] = ['l1', 'l2', 'cosine', 'custom'];
 
 export const STRATEGIES = [
   'custom',

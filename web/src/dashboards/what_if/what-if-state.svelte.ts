@@ -8,6 +8,7 @@ import type {
   DataSessionsResponse,
   DistanceRequest,
   DistancesResponse,
+  Metric,
   ModelInfo,
   OpenRequest,
   Problem,
@@ -183,14 +184,20 @@ export class WhatIfState {
       this.embeddingColumns.find(({ name }) => name === this.settings.embedding.value)?.name ?? '',
   );
 
-  /** How rows are compared. Vectors have no weights. */
+  /** The distance; a link to a custom one may be opened with data that have none. */
+  readonly metric: Metric = $derived.by(() => {
+    const { value } = this.settings.metric;
+    return value === 'custom' && !this.info?.has_distance ? 'l1' : value;
+  });
+
+  /** How rows are compared. Vectors and custom distances have no weights. */
   readonly distanceOptions: Required<Pick<DistanceRequest, 'metric' | 'weights' | 'embedding'>> =
     $derived.by(() => {
-      const { metric, weights } = this.settings;
-      const name = this.embeddingName;
+      const { metric, embeddingName: name } = this;
+      if (metric === 'custom') return { metric, weights: {}, embedding: null };
       return name === ''
-        ? { metric: metric.value, weights: weights.value, embedding: null }
-        : { metric: metric.value, weights: {}, embedding: name };
+        ? { metric, weights: this.settings.weights.value, embedding: null }
+        : { metric, weights: {}, embedding: name };
     });
 
   readonly isDistanceUsed: boolean = $derived.by(() =>
