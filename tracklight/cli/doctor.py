@@ -150,6 +150,7 @@ EXTRAS = {
     "ray": Extra(("ray",), "indexing a log on a Ray cluster"),
     "search": Extra(("optuna",), "hyperparameter search with Optuna"),
     "serving": Extra(("grpcio",), "models behind TensorFlow Serving"),
+    "sql": Extra(("duckdb", "pyarrow"), "SQL queries of profiles"),
     "system": Extra(("psutil", "nvidia-ml-py"), "CPU, memory and GPU usage in profiles"),
 }
 
