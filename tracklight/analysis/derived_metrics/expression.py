@@ -15,22 +15,21 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import Literal
 
 import numpy as np
 
 from tracklight.errors import ExpressionError, Message
 from tracklight.index.smoothing import Smoothing, smooth
 from tracklight.types import Float64, Int64
+from tracklight.util.tokens import Token, TokenParser
 
 MAX_LENGTH = 1000
-_MAX_DEPTH = 50
 #: The highest weight of `tracklight.index.smoothing`.
 _MAX_EMA_WEIGHT = 0.999999
 
 TokenKind = Literal["number", "name", "string", "operator", "(", ")", ",", "end"]
 
-_SPACE = re.compile(r"\s*")
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _NAME = re.compile(r"[^\W\d][\w.]*(?:/[\w.]+)*")
 _STRING = re.compile(r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`([^`]*)`""")
@@ -116,59 +115,32 @@ def parse_expression(text: str) -> Expression:
     return expression
 
 
-@dataclass(frozen=True)
-class _Token:
-    kind: TokenKind
-    text: str
-    offset: int
-
-
-def _tokenize(text: str) -> Iterator[_Token]:
-    at = _skip_space(text, 0)
-    while at < len(text):
-        token, end = _read_token(text, at)
-        yield token
-        at = _skip_space(text, end)
-    yield _Token("end", "", len(text))
-
-
-def _skip_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
-def _read_token(text: str, at: int) -> tuple[_Token, int]:
-    sign = text[at]
-    if sign in _PUNCTUATION:
-        return _Token(_PUNCTUATION[sign], sign, at), at + 1
-    if match := _NUMBER.match(text, at):
-        return _Token("number", match[0], at), match.end()
-    if match := _NAME.match(text, at):
-        return _Token("name", match[0], at), match.end()
-    if match := _STRING.match(text, at):
-        content = next(part for part in match.groups() if part is not None)
-        return _Token("string", re.sub(r"\\(.)", r"\1", content), at), match.end()
-    if match := _OPERATOR.match(text, at):
-        return _Token("operator", match[0], at), match.end()
-    if sign in "\"'`":
-        message = Message.format("filter.unclosed_quote", "Unclosed quote {quote}", quote=sign)
-    elif sign == "^":
-        message = Message("derived.caret", "Unexpected “^”; powers are written x ** 2")
-    else:
-        message = Message.format(
-            "filter.unexpected_character", "Unexpected “{character}”", character=sign
-        )
-    raise ExpressionError(message, at, text)
-
-
-class _Parser:
+class _Parser(TokenParser[TokenKind]):
     """A recursive descent parser with the precedence of Python."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = list(_tokenize(text))
-        self._at = 0
-        self._depth = 0
+        super().__init__(text, "end")
+
+    def _read_token(self, at: int) -> tuple[Token[TokenKind], int] | None:
+        text = self._text
+        sign = text[at]
+        if sign in _PUNCTUATION:
+            return Token(_PUNCTUATION[sign], sign, at), at + 1
+        if match := _NUMBER.match(text, at):
+            return Token("number", match[0], at), match.end()
+        if match := _NAME.match(text, at):
+            return Token("name", match[0], at), match.end()
+        if match := _STRING.match(text, at):
+            content = next(part for part in match.groups() if part is not None)
+            return Token("string", re.sub(r"\\(.)", r"\1", content), at), match.end()
+        if match := _OPERATOR.match(text, at):
+            return Token("operator", match[0], at), match.end()
+        return None
+
+    def _explain_character(self, character: str) -> Message:
+        if character == "^":
+            return Message("derived.caret", "Unexpected “^”; powers are written x ** 2")
+        return super()._explain_character(character)
 
     def parse(self) -> Node:
         root = self._parse_sum()
@@ -198,10 +170,7 @@ class _Parser:
         return left
 
     def _parse_sign(self) -> Node:
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            self._fail(Message("filter.too_deep", "Too many nested parentheses"))
-        try:
+        with self._nest():
             sign = self._take_operator("+", "-")
             if sign is None:
                 return self._parse_power()
@@ -211,8 +180,6 @@ class _Parser:
             if isinstance(operand, Number):
                 return Number(-operand.value)
             return Operation("negate", (operand,))
-        finally:
-            self._depth -= 1
 
     def _parse_power(self) -> Node:
         base = self._parse_atom()
@@ -270,19 +237,18 @@ class _Parser:
         is_valid = function.accepts(arguments)
         if not is_valid:
             message = Message.format("derived.usage", "Write {usage}", usage=function.usage)
-            raise ExpressionError(message, name.offset, self._text)
+            self._fail(message, name)
         if name.text == "baseline":
             tag, run = arguments
             assert isinstance(tag, TagReference) and isinstance(run, TagReference)
             return TagReference(tag.tag, tag.offset, run.tag)
         return Operation(name.text, tuple(arguments))
 
-    def _close(self, opened: _Token) -> None:
+    def _close(self, opened: Token[TokenKind]) -> None:
         if self._peek().kind == ")":
             self._at += 1
         elif self._peek().kind == "end":
-            message = Message("filter.unclosed_paren", "Unclosed “(”")
-            raise ExpressionError(message, opened.offset, self._text)
+            self._fail(Message("filter.unclosed_paren", "Unclosed “(”"), opened)
         else:
             self._fail(
                 Message.format(
@@ -292,18 +258,12 @@ class _Parser:
                 )
             )
 
-    def _peek(self, ahead: int = 0) -> _Token:
-        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
-
     def _take_operator(self, *operators: str) -> str | None:
         token = self._peek()
         if token.kind != "operator" or token.text not in operators:
             return None
         self._at += 1
         return token.text
-
-    def _fail(self, message: Message) -> NoReturn:
-        raise ExpressionError(message, self._peek().offset, self._text)
 
 
 # ---- evaluation

@@ -22,9 +22,9 @@ from tracklight.analysis.media.time_limits import match_lines
 from tracklight.errors import ExpressionError, Message, UsageError
 from tracklight.server.run_table.table import RunTable, TableColumn
 from tracklight.types import Bool, Float64
+from tracklight.util.tokens import Token, TokenParser
 
 MAX_LENGTH = 5000
-_MAX_DEPTH = 50
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "~", ":"]
 TokenKind = Literal["word", "string", "operator", "(", ")", ",", "end"]
@@ -65,7 +65,6 @@ FUNCTIONS = {
     "hparam": "hparam",
 }
 
-_SPACE = re.compile(r"\s*")
 _OPERATOR = re.compile(r"<=|>=|!=|==|[<>=~:]")
 _STRING = re.compile(r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'""")
 _WORD = re.compile(r"""[^\s()\[\],"'<>=!~:]+""")
@@ -124,13 +123,6 @@ Expression = Combination | Negation | Word | Comparison
 EVERYTHING = Combination("all", ())
 
 
-@dataclass(frozen=True)
-class _Token:
-    kind: TokenKind
-    text: str
-    offset: int
-
-
 def parse_expression(text: str) -> Expression:
     """Parse an expression. Adjacent terms are combined with ``and``.
 
@@ -140,57 +132,33 @@ def parse_expression(text: str) -> Expression:
     return _Parser(text).parse()
 
 
-def _tokenize(text: str) -> list[_Token]:
-    tokens = []
-    at = _skip(text, 0)
-    while at < len(text):
-        token, end = _read_token(text, at)
-        tokens.append(token)
-        at = _skip(text, end)
-    return [*tokens, _Token("end", "", len(text))]
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
-def _read_token(text: str, at: int) -> tuple[_Token, int]:
-    sign = text[at]
-    if sign in _BRACKETS:
-        return _Token(_BRACKETS[sign], sign, at), at + 1
-    if match := _OPERATOR.match(text, at):
-        return _Token("operator", match[0], at), match.end()
-    if match := _STRING.match(text, at):
-        # Other backslashes have a meaning in regular expressions.
-        content = re.sub(r"""\\(["'])""", r"\1", match[1] if match[1] is not None else match[2])
-        return _Token("string", content, at), match.end()
-    if match := _WORD.match(text, at):
-        return _Token("word", match[0], at), match.end()
-    if sign in "\"'":
-        message = Message.format("filter.unclosed_quote", "Unclosed quote {quote}", quote=sign)
-    else:
-        message = Message.format(
-            "filter.unexpected_character", "Unexpected “{character}”", character=sign
-        )
-    raise ExpressionError(message, at, text)
-
-
-class _Parser:
+class _Parser(TokenParser[TokenKind]):
     """A recursive descent parser; `and` binds more tightly than `or`."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = _tokenize(text)
-        self._at = 0
-        self._depth = 0
+        super().__init__(text, "end")
+
+    def _read_token(self, at: int) -> tuple[Token[TokenKind], int] | None:
+        text = self._text
+        sign = text[at]
+        if sign in _BRACKETS:
+            return Token(_BRACKETS[sign], sign, at), at + 1
+        if match := _OPERATOR.match(text, at):
+            return Token("operator", match[0], at), match.end()
+        if match := _STRING.match(text, at):
+            content = match[1] if match[1] is not None else match[2]
+            # Other backslashes have a meaning in regular expressions.
+            return Token("string", re.sub(r"""\\(["'])""", r"\1", content), at), match.end()
+        if match := _WORD.match(text, at):
+            return Token("word", match[0], at), match.end()
+        return None
 
     def parse(self) -> Expression:
         if self._peek().kind == "end":
             return EVERYTHING
         whole = self._parse_any()
         if self._peek().kind != "end":
-            raise self._make_error(Message("filter.unmatched_close", "Unmatched “)”"))
+            self._fail(Message("filter.unmatched_close", "Unmatched “)”"))
         return whole
 
     def _parse_any(self) -> Expression:
@@ -206,23 +174,17 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Combination("all", tuple(parts))
 
     def _parse_not(self) -> Expression:
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise self._make_error(Message("filter.too_deep", "Too many nested parentheses"))
-        try:
+        with self._nest():
             if self._take_word("not"):
                 return Negation(self._parse_not())
             if self._peek().kind != "(":
                 return self._parse_term()
-            opened = self._take().offset
+            opened = self._take()
             inner = self._parse_any()
             if self._peek().kind != ")":
-                message = Message("filter.unclosed_paren", "Unclosed “(”")
-                raise ExpressionError(message, opened, self._text)
+                self._fail(Message("filter.unclosed_paren", "Unclosed “(”"), opened)
             self._take()
             return inner
-        finally:
-            self._depth -= 1
 
     def _parse_term(self) -> Expression:
         start = self._peek()
@@ -244,7 +206,7 @@ class _Parser:
                 "Expected a comparison after {function}(…)",
                 function=start.text,
             )
-            raise ExpressionError(message, start.offset, self._text)
+            self._fail(message, start)
         return Word(name.text.lower())
 
     def _parse_call(self) -> Field | None:
@@ -256,7 +218,7 @@ class _Parser:
         self._at += 2
         name = self._take_text(Message("filter.expected_metric", "Expected the name of a metric"))
         if self._peek().kind != ")":
-            raise self._make_error(
+            self._fail(
                 Message.format(
                     "filter.expected_close_after",
                     'Expected “)” after {function}("{tag}"',
@@ -278,33 +240,24 @@ class _Parser:
 
     def _parse_list(self) -> tuple[Operand, ...]:
         if self._peek().kind != "(":
-            raise self._make_error(
+            self._fail(
                 Message("filter.expected_list", "Expected a list such as (adam, sgd) after “in”")
             )
-        opened = self._take().offset
+        opened = self._take()
         values = []
         while self._peek().kind != ")":
             if self._peek().kind == "end":
-                message = Message("filter.unclosed_list", "Unclosed list")
-                raise ExpressionError(message, opened, self._text)
+                self._fail(Message("filter.unclosed_list", "Unclosed list"), opened)
             values.append(self._take_text(Message("filter.expected_value", "Expected a value")))
             if self._peek().kind == ",":
                 self._at += 1
         self._take()
         return tuple(values)
 
-    def _peek(self, ahead: int = 0) -> _Token:
-        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
-
-    def _take(self) -> _Token:
-        token = self._peek()
-        self._at += 1
-        return token
-
     def _take_text(self, message: Message) -> Operand:
         token = self._peek()
         if token.kind not in ("word", "string"):
-            raise self._make_error(message)
+            self._fail(message)
         self._at += 1
         return Operand(token.text, token.offset)
 
@@ -321,9 +274,6 @@ class _Parser:
     def _starts_term(self) -> bool:
         kind = self._peek().kind
         return (kind == "word" and not self._is_word("or")) or kind in ("string", "(")
-
-    def _make_error(self, message: Message) -> ExpressionError:
-        return ExpressionError(message, self._peek().offset, self._text)
 
 
 # ---- evaluation

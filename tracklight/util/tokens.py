@@ -1,0 +1,95 @@
+"""The common part of parsers for what users type: filters of runs and derived metrics."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Generic, NoReturn, TypeVar
+
+from tracklight.errors import ExpressionError, Message
+
+KindT = TypeVar("KindT", bound=str)
+
+_MAX_DEPTH = 50
+_SPACE = re.compile(r"\s*")
+
+
+@dataclass(frozen=True)
+class Token(Generic[KindT]):
+    """A word, number or sign of an expression; the last one is of the kind ``end``."""
+
+    kind: KindT
+    text: str
+    offset: int
+
+
+class TokenParser(ABC, Generic[KindT]):
+    """Base class of recursive descent parsers: the tokens of a text, and the current one.
+
+    Args:
+        text: The expression.
+        end: The kind of the token after the last one.
+
+    Raises:
+        ExpressionError: The text has characters that are no token.
+    """
+
+    def __init__(self, text: str, end: KindT) -> None:
+        self._text = text
+        self._tokens = [*self._tokenize(), Token(end, "", len(text))]
+        self._at = 0
+        self._depth = 0
+
+    @abstractmethod
+    def _read_token(self, at: int) -> tuple[Token[KindT], int] | None:
+        """Return the token at an offset and the offset after it; None if there is none."""
+
+    def _explain_character(self, character: str) -> Message:
+        """Return why a character is no token."""
+        if character in "\"'`":
+            return Message.format(
+                "filter.unclosed_quote", "Unclosed quote {quote}", quote=character
+            )
+        return Message.format(
+            "filter.unexpected_character", "Unexpected “{character}”", character=character
+        )
+
+    def _peek(self, ahead: int = 0) -> Token[KindT]:
+        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
+
+    def _take(self) -> Token[KindT]:
+        token = self._peek()
+        self._at += 1
+        return token
+
+    def _fail(self, message: Message, token: Token[KindT] | None = None) -> NoReturn:
+        """Report a problem at a token, by default the current one."""
+        raise ExpressionError(message, (token or self._peek()).offset, self._text)
+
+    @contextmanager
+    def _nest(self) -> Iterator[None]:
+        """Limit the depth of the recursion."""
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            self._fail(Message("filter.too_deep", "Too many nested parentheses"))
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def _tokenize(self) -> Iterator[Token[KindT]]:
+        at = self._skip_space(0)
+        while at < len(self._text):
+            found = self._read_token(at)
+            if found is None:
+                raise ExpressionError(self._explain_character(self._text[at]), at, self._text)
+            token, end = found
+            yield token
+            at = self._skip_space(end)
+
+    def _skip_space(self, at: int) -> int:
+        match = _SPACE.match(self._text, at)
+        return match.end() if match else at
