@@ -441,6 +441,20 @@ def test_counterfactual_by_embedding(tmp_path: Path, open_page: OpenPage) -> Non
         expect(editor(page).get_by_label("Weight of x")).to_have_count(0)
 
 
+def test_counterfactual_by_a_function_of_the_program(tmp_path: Path, open_page: OpenPage) -> None:
+    workspace = make_vector_workspace()
+    workspace.distance = lambda table, row: np.arange(len(table), 0, -1)
+    with serve_workspaces(tmp_path / "logs", {"vectors": workspace}) as url:
+        page = open_page(url + TAB + "&wi-row=3&wi-cf=1")
+        found = editor(page).get_by_role("list", name="Counterfactuals")
+        expect(found).to_contain_text("Datapoint 20")
+        expect(editor(page).get_by_label("Weight of x")).to_have_count(1)
+        editor(page).get_by_role("button", name="Custom").click()
+        expect(found).to_contain_text("Datapoint 39")  # the last has the distance 1
+        expect(editor(page).get_by_label("Compare by")).to_have_count(0)
+        expect(editor(page).get_by_label("Weight of x")).to_have_count(0)
+
+
 def test_data_files_are_opened_in_the_page(tmp_path: Path, open_page: OpenPage) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
