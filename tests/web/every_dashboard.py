@@ -79,8 +79,11 @@ OPERATIONS = "MatMul|Placeholder|ReadVariableOp|Read|Relu|Softmax|VarHandleOp|fl
 #: Names in a profile: identifiers with more than one part, and single words of the program.
 PROFILED_NAMES = (
     r"/?\w+((::|[/_])\w*)+|\w*[a-z\d][A-Z]\w*|\bStream #\d+\(\w+\)|/(device|host):\w+(:\d)?"
-    r"|void .*|bfloat16|key=value"
+    r"|void .*|bfloat16|key=value|Holistic Trace Analysis|SQL"
     r"|\b(train|python|Dataset|Shuffle|Prefetch|Root|Relu|Cast|Mean|Mul|copy|output)\b"
+    # Tables, columns and types of queries.
+    r"|\b(events?|steps?|ops?|kernels|process|track|category|name|number|text|bool)\b"
+    r"|(SELECT|FROM|WHERE|ORDER BY|LIMIT)\b.*"
 )
 #: Types of tensors and operations, frameworks, and functions called in a hint.
 DEBUGGED_NAMES = (

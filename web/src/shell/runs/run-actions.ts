@@ -35,8 +35,8 @@ export function runMenu(page: PageState, names: readonly string[]): MenuItem[][]
   if (first === undefined) return [];
   const only = names.length === 1 ? first : null;
   return [
-    openItems(page, only),
     visibilityItems(page, names),
+    openItems(page, only),
     baselineItems(page, only),
     editItems(page, names, only),
     copyItems(page, names),
