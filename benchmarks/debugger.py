@@ -45,7 +45,7 @@ def measure(quick: bool) -> Iterator[Row]:
 
 def _measure_overhead(quick: bool) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        numbers = ("1", "16") if quick else ("11", "32")
+        numbers = ("1", "16") if quick else ("7", "32")
         shares = _run_probe("training", folder, *numbers)
         peers = f"{shares['anomaly']:.1%} (set_detect_anomaly)"
         if importlib.util.find_spec("tensorflow") is not None:
