@@ -8,9 +8,7 @@ the size does not matter. The plot in ``docs/growth.svg`` is drawn from the same
 
 from __future__ import annotations
 
-import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,9 +57,9 @@ def _measure(quick: bool) -> Iterator[Figure]:
                     yield Figure(by, size, what, value)
     for count in VIEWERS[:2] if quick else VIEWERS:
         print(f"measuring {count:,} viewers …", flush=True)
-        load_s, cpu_share = _measure_viewers(count, 3 if quick else 15)
-        yield Figure("viewers", count, "chart query, 99 % within", load_s)
-        yield Figure("viewers", count, "processor time of the server per second", cpu_share)
+        load = measure_load(VIEWED, count, 3 if quick else 15)
+        yield Figure("viewers", count, "chart query, 99 % within", load.get_percentile(99))
+        yield Figure("viewers", count, "processor time of the server per second", load.cpu_share)
 
 
 def _measure_log(shape: Scalars, browser: Browser) -> Iterator[tuple[str, float]]:
@@ -84,16 +82,6 @@ def _time_query(site: Website) -> float:
 def _time_page(browser: Browser, site: Website) -> float:
     with open_page(browser) as page:
         return time_first(page, site.url, OUR_CHART)
-
-
-def _measure_viewers(count: int, duration_s: float) -> tuple[float, float]:
-    with tempfile.TemporaryDirectory() as folder:
-        logdir = Path(folder, "log")
-        shutil.copytree(get_scalars(VIEWED), logdir)
-        with board.start_tracklight(logdir) as site:
-            wait_until_read(site, VIEWED)
-            load = measure_load(site, logdir, VIEWED, count, duration_s)
-    return load.get_percentile(99), load.cpu_share
 
 
 def draw(growths: list[Growth], path: Path) -> None:

@@ -49,12 +49,7 @@ class Load:
 def measure(quick: bool) -> Iterator[Row]:
     shape = Scalars(50, 10, 100) if quick else Scalars(500, 10, 100)
     viewers, duration_s = (20, 5.0) if quick else (VIEWERS, 60.0)
-    with tempfile.TemporaryDirectory() as folder:
-        logdir = Path(folder, "log")
-        shutil.copytree(get_scalars(shape), logdir)
-        with board.start_tracklight(logdir) as site:
-            wait_until_read(site, shape)
-            load = measure_load(site, logdir, shape, viewers, duration_s)
+    load = measure_load(shape, viewers, duration_s)
     slow_s = load.get_percentile(99)
     queries = len(load.latencies_s) / duration_s
     yield Row(
@@ -78,10 +73,19 @@ def wait_until_read(site: Website, shape: Scalars) -> None:
         time.sleep(0.1)
 
 
-def measure_load(
+def measure_load(shape: Scalars, viewers: int, duration_s: float) -> Load:
+    """Let viewers follow a log that grows, and return latencies and processor time."""
+    with tempfile.TemporaryDirectory() as folder:
+        logdir = Path(folder, "log")
+        shutil.copytree(get_scalars(shape), logdir)
+        with board.start_tracklight(logdir) as site:
+            wait_until_read(site, shape)
+            return _run_viewers(site, logdir, shape, viewers, duration_s)
+
+
+def _run_viewers(
     site: Website, logdir: Path, shape: Scalars, viewers: int, duration_s: float
 ) -> Load:
-    """Let viewers follow a log that grows, and return what they waited and the server worked."""
     command = [sys.executable, "-m", "benchmarks.viewers", site.url]
     command += [str(viewers), str(duration_s), str(shape.tags)]
     cpu_before, began = _read_cpu_s(site), time.monotonic()

@@ -31,7 +31,7 @@ import {
   marginBands,
   type ScalarCard,
 } from './chart-lines';
-import { makeDebuggerMarks } from './debugger-marks';
+import { makeDebuggerAnnotations } from './debugger-annotations';
 import { withoutSharedFolder } from './tooltip-rows';
 import {
   captureMarksQuery,
@@ -210,7 +210,7 @@ export class ScalarChartModel {
     return [
       ...this.#findUserAnnotations(axis),
       ...captureFlags(this.#grid.captures, runs, axis),
-      ...makeDebuggerMarks(this.#grid.debuggerSources, markedLines, axis),
+      ...makeDebuggerAnnotations(this.#grid.debuggerSources, markedLines, axis),
     ];
   }
 

@@ -19,7 +19,7 @@ export interface MarkedLine {
  * Return a mark at the first numerical problem of each run that has one. Dumps of TensorFlow have no
  * steps, so they are only marked on axes of time.
  */
-export function makeDebuggerMarks(
+export function makeDebuggerAnnotations(
   rows: readonly ProblemRow[],
   lines: readonly MarkedLine[],
   axis: XAxis,
