@@ -19,7 +19,7 @@ from tracklight.formats.debug_events.columns import (
     Stop,
     create_event_scanner,
 )
-from tracklight.formats.debug_events.following import FileFollower
+from tracklight.formats.debug_events.following import FileFollower, PayloadScanner
 from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import encode_record
 
@@ -220,6 +220,38 @@ def test_reads_records_longer_than_its_window() -> None:
     follower.update(_reader(data), len(data))
     assert store.get().bad_counts.tolist() == [[3_000_000, 0, 0, 3_000_000]]
     assert len(store.get().offset) == 3
+
+
+@pytest.mark.parametrize("damaged", [(), (3_000_000,), (2_097_100, 4_500_000)])
+def test_reads_all_windows_of_a_large_file(damaged: tuple[int, ...]) -> None:
+    records = [encode_record(bytes([i % 251]) * (50 + i * 37 % 5000)) for i in range(4000)]
+    data = bytearray(b"".join(records))
+    for at in damaged:
+        data[at] ^= 0xFF
+    starts = np.cumsum([0, *map(len, records)]).tolist()
+    intact = [
+        (start, record[12:-4])
+        for start, record in zip(starts, records, strict=False)
+        if not any(start <= at < start + len(record) for at in damaged)
+    ]
+
+    scanner = PayloadScanner()
+    follower = FileFollower(scanner)
+    follower.update(_reader(bytes(data)), len(data))
+
+    assert len(data) > 5 << 20
+    assert scanner.take() == intact
+    assert follower.position == len(data)
+    assert len(follower.damage) == len(damaged)
+
+
+def test_ends_at_a_file_that_became_shorter() -> None:
+    data = b"".join(encode_record(bytes(1000)) for _ in range(5000))
+    scanner = PayloadScanner()
+
+    FileFollower(scanner).update(_reader(data[:3_000_000]), len(data))
+
+    assert len(scanner.take()) == 3_000_000 // 1016
 
 
 def _reader(data: bytes) -> Any:

@@ -276,6 +276,7 @@ cdef class EventScanner:
         cdef uint64_t tensor_field = TRACE_TENSOR if is_trace else EXECUTION_TENSORS
         cdef const uint8_t *at = start
         cdef const uint8_t *first
+        cdef const uint8_t *kept = start
         cdef int64_t key_size = 0, mode = 0, tensors = 0
         cdef int32_t name
         cdef tl_field field
@@ -289,14 +290,14 @@ cdef class EventScanner:
                 return STOP_PROTO
             if field.number == mode_field and field.type == VARINT:
                 mode = <int64_t> field.value
-            if field.number == tensor_field:
-                continue
-            if not is_trace and (
+            if field.number == tensor_field or not is_trace and (
                 field.number == EXECUTION_INPUTS or field.number == EXECUTION_OUTPUTS
             ):
-                continue
-            memcpy(self.key + key_size, first, at - first)
-            key_size += at - first
+                memcpy(self.key + key_size, kept, first - kept)
+                key_size += first - kept
+                kept = at
+        memcpy(self.key + key_size, kept, end - kept)
+        key_size += end - kept
         name = tl_names_id(&self.names, self.key, key_size, 0)
         if name < 0:
             return STOP_MEMORY

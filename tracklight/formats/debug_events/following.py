@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
 from tracklight.formats.batch import Damage, DamageKind
@@ -10,7 +11,9 @@ from tracklight.formats.debug_events.columns import Stop, find_record
 from tracklight.formats.scanner import iter_record_headers
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES, BytesLike
 
-_WINDOW_BYTES = 8 << 20
+_WINDOW_BYTES = 2 << 20
+#: Longest rest of a window that is copied to the next one instead of being read again.
+_MAX_REST_BYTES = 256 << 10
 
 #: Fills a buffer with the bytes at an offset of a file and returns how many there were.
 ReadInto = Callable[[memoryview, int], int]
@@ -40,6 +43,55 @@ class PayloadScanner:
     def take(self) -> list[tuple[int, bytes]]:
         records, self.records = self.records, []
         return records
+
+
+class _Windows:
+    """Reads parts of a file, the next one in another thread while the last one is scanned."""
+
+    def __init__(self, read_into: ReadInto, size: int, pool: ThreadPoolExecutor) -> None:
+        self._read_into = read_into
+        self._size = size
+        self._pool = pool
+        self._buffers = [bytearray(), bytearray()]
+        self._next: Future[int] | None = None
+        self._next_start = 0
+        self._last = memoryview(b"")
+        self._last_start = 0
+
+    def read(self, position: int, window_bytes: int) -> memoryview:
+        """Return the bytes at a position, which are valid until the next call."""
+        count = self._next.result() if self._next is not None else 0
+        self._next = None
+        rest = self._next_start - position
+        wanted = min(window_bytes, self._size - position)
+        is_near = 0 <= rest <= _MAX_REST_BYTES and position >= self._last_start
+        if is_near and rest + count >= wanted:
+            buffer = self._buffers[1]
+            begin = _MAX_REST_BYTES - rest
+            if rest:
+                buffer[begin:_MAX_REST_BYTES] = self._last[len(self._last) - rest :]
+            data = memoryview(buffer)[begin : _MAX_REST_BYTES + count]
+        else:
+            self._reserve(1, window_bytes)
+            view = memoryview(self._buffers[1])[_MAX_REST_BYTES : _MAX_REST_BYTES + wanted]
+            data = view[: self._read_into(view, position)]
+        self._buffers.reverse()
+        self._last, self._last_start = data, position
+        self._read_ahead(position + len(data), window_bytes)
+        return data
+
+    def _read_ahead(self, position: int, window_bytes: int) -> None:
+        wanted = min(window_bytes, self._size - position)
+        if wanted > 0:
+            self._reserve(1, window_bytes)
+            view = memoryview(self._buffers[1])[_MAX_REST_BYTES : _MAX_REST_BYTES + wanted]
+            self._next_start = position
+            self._next = self._pool.submit(self._read_into, view, position)
+
+    def _reserve(self, index: int, window_bytes: int) -> None:
+        size = _MAX_REST_BYTES + min(window_bytes, self._size)
+        if len(self._buffers[index]) < size:
+            self._buffers[index] = bytearray(size)
 
 
 class FileFollower:
@@ -79,15 +131,16 @@ class FileFollower:
             OSError: The file cannot be read.
         """
         self._size = size
-        window_bytes = _WINDOW_BYTES
-        buffer = bytearray(min(window_bytes, max(size - self.position, 0)))
+        if size - self.position >= HEADER_BYTES:
+            with ThreadPoolExecutor(1, "tracklight-read") as pool:
+                self._update(_Windows(read_into, size, pool))
+
+    def _update(self, windows: _Windows) -> None:
+        size, window_bytes = self._size, _WINDOW_BYTES
         while size - self.position >= HEADER_BYTES:
-            wanted = min(window_bytes, size - self.position)
-            if len(buffer) < wanted:
-                buffer = bytearray(wanted)
-            view = memoryview(buffer)[:wanted]
-            data = view[: read_into(view, self.position)]
-            is_end = self.position + len(data) >= size or len(data) < wanted
+            data = windows.read(self.position, window_bytes)
+            is_short = len(data) < min(window_bytes, size - self.position)
+            is_end = is_short or self.position + len(data) >= size
             if self._lost_at >= 0:
                 if not self._search(data, is_end) and is_end:
                     return
