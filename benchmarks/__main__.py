@@ -7,8 +7,10 @@ memory grow with points, runs, tags and viewers.
 from __future__ import annotations
 
 import argparse
+import compileall
 from pathlib import Path
 
+import tracklight
 from benchmarks import (
     cluster,
     debugger,
@@ -78,6 +80,9 @@ def main() -> None:
     parser.add_argument("--growth", action="store_true", help="fit how figures grow with the log")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to this file")
     options = parser.parse_args()
+    # As an installation of the package does. Programs that cannot write bytecode would otherwise
+    # compile every module again when they start.
+    compileall.compile_dir(str(Path(tracklight.__file__).parent), quiet=1, workers=0)
     if options.growth:
         return growth.main(options.quick)
     rows: list[Row] = []

@@ -117,9 +117,10 @@ def run_group(group: Group, tier: str, junit: Path, options: list[str], session:
     if tier == "quick":
         command += ["-m", QUICK]
     print(f"\n--- {group.name} ---", flush=True)
-    with subprocess.Popen(
-        [*command, *options], cwd=ROOT, env={**os.environ, SESSION_VARIABLE: session}
-    ) as process:
+    environment = {**os.environ, SESSION_VARIABLE: session}
+    # Hundreds of processes import the package and the tests: compile them once.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    with subprocess.Popen([*command, *options], cwd=ROOT, env=environment) as process:
         try:
             return process.wait(MAX_GROUP_S)
         except subprocess.TimeoutExpired:
