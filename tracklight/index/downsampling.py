@@ -23,6 +23,9 @@ MAX_OVERWRITTEN_PARTS = 100
 _MIN_LEVELS = 4096
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
+#: Memory of a `Line` besides its columns.
+_LINE_BYTES = 1500
+
 Column = Float32 | Float64
 
 
@@ -87,7 +90,6 @@ class LineView:
     def __call__(self, curve: Curve) -> Line:
         stats = curve.stats
         first, last = (0, len(curve) - 1) if len(curve) else (None, None)
-        nonfinite = curve.take(stats.nonfinite)
         return Line(
             points=len(curve),
             overwritten=int(np.count_nonzero(curve.series.overwritten)),
@@ -96,13 +98,50 @@ class LineView:
             lowest=find_point(curve, stats.lowest),
             highest=find_point(curve, stats.highest),
             nonfinite=NonFinitePoints(
-                stats.nonfinite_count, nonfinite.x, nonfinite.step, nonfinite.value
+                stats.nonfinite_count,
+                curve.x[stats.nonfinite],
+                curve.step[stats.nonfinite],
+                curve.value[stats.nonfinite],
             ),
             columns=self._make_columns(curve),
             overwritten_parts=get_overwritten_parts(curve, 2 * len(self.edges))
             if self.with_overwritten
             else (),
         )
+
+    # ---- results that are kept, see `CacheableView`
+
+    def get_lookup_keys(self) -> tuple[str, str]:
+        return f"{self._settings} {self._range}", self._settings
+
+    def get_store_key(self, line: Line, /) -> str:
+        return self._settings if self._shows_all(line) else f"{self._settings} {self._range}"
+
+    def accepts(self, key: str, line: Line, /) -> bool:
+        """Lines with all points are valid in any range that contains them."""
+        return key != self._settings or self._shows_all(line)
+
+    def count_bytes(self, line: Line, /) -> int:
+        columns = (column.nbytes for column in line.columns if column is not None)
+        parts = (part.x.nbytes + part.y.nbytes for part in line.overwritten_parts)
+        return _LINE_BYTES + sum(columns) + sum(parts)
+
+    @property
+    def _settings(self) -> str:
+        return f"{self.max_points} {self.is_smoothed} {self.line_only} {self.with_overwritten}"
+
+    @property
+    def _range(self) -> str:
+        return f"{self.edges[0]!r} {self.edges[-1]!r} {len(self.edges)}"
+
+    def _shows_all(self, line: Line) -> bool:
+        if line.first is None or line.last is None:
+            return True
+        has_all = line.columns.x is not None and len(line.columns.x) == line.points
+        is_inside = self.edges[0] <= line.first.x and line.last.x <= self.edges[-1]
+        return has_all and is_inside and not line.overwritten_parts
+
+    # ---- columns
 
     def _make_columns(self, curve: Curve) -> LineColumns:
         rows = curve.select_rows(self.edges[0], self.edges[-1])
@@ -208,7 +247,10 @@ def to_float32_if_visible(column: Float64, low: float, high: float) -> Column:
 def to_float32_if_exact(column: Float64) -> Column:
     """Convert to float32 if nothing is lost, as for most values that frameworks log."""
     converted = column.astype(np.float32)
-    return converted if np.array_equal(converted, column, equal_nan=True) else column
+    is_same = converted == column
+    if is_same.all() or np.isnan(column[~is_same]).all():
+        return converted
+    return column
 
 
 # ---- overwritten points

@@ -96,6 +96,10 @@ class RunIndex:
             self._sources_key = key
         return self._sources
 
+    def get_version(self) -> tuple[tuple[EventFile, int], ...]:
+        """Return a value that differs once anything was read from the files of the run."""
+        return tuple((file, file.records) for file in self.files)
+
     def get_sources(self, tag: str) -> tuple[TagSource, ...]:
         """Return where a tag occurs; raises TagNotFoundError."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -126,6 +127,18 @@ class ExtentView:
             return Extent(0, np.inf, -np.inf)
         low, high = (x[0], x[-1]) if curve.is_sorted else (x.min(), x.max())
         return Extent(len(x), float(low), float(high))
+
+    def get_lookup_keys(self) -> tuple[str]:
+        return (repr(self),)
+
+    def get_store_key(self, extent: Extent, /) -> str:
+        return repr(self)
+
+    def accepts(self, key: str, extent: Extent, /) -> bool:
+        return True
+
+    def count_bytes(self, extent: Extent, /) -> int:
+        return sys.getsizeof(extent)
 
 
 def merge_extents(extents: Iterable[Extent]) -> tuple[float, float] | None:

@@ -18,10 +18,10 @@ The first point is the first one that was not overwritten; for time, the first w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -90,6 +90,23 @@ class View(Protocol[ResultT_co]):
     """
 
     def __call__(self, curve: Curve, /) -> ResultT_co: ...
+
+
+@runtime_checkable
+class CacheableView(Protocol):
+    """A view whose results are kept until the run changes, for the next request of a live chart."""
+
+    def get_lookup_keys(self) -> Sequence[str]:
+        """Return the keys under which a result may have been stored."""
+
+    def get_store_key(self, result: Any, /) -> str:
+        """Return the key under which to store a result."""
+
+    def accepts(self, key: str, result: Any, /) -> bool:
+        """Return whether this view would compute the result that is stored under a key."""
+
+    def count_bytes(self, result: Any, /) -> int:
+        """Return the memory of a result."""
 
 
 def apply(
@@ -231,16 +248,21 @@ class Curve:
 
     def take(self, rows: Rows) -> Curve:
         """Return a curve of some rows, in the given order."""
+        if isinstance(rows, slice) and rows == slice(0, len(self)):
+            return self
         x, value = self.x[rows], self.value[rows]
         smoothed = value if self.smoothed is self.value else self.smoothed[rows]
-        return replace(
-            self,
+        # `replace` would take several times as long.
+        return Curve(
+            series=self.series,
             step=self.step[rows],
             wall_time=self.wall_time[rows],
             x=x,
             value=value,
             smoothed=smoothed,
             is_sorted=self.is_sorted if isinstance(rows, slice) else loops.is_sorted(x),
+            start_wall=self.start_wall,
+            axis=self.axis,
         )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tracklight.errors import Message, RunNotFoundError
 from tracklight.index.blocks import SegmentOrigin
@@ -26,7 +26,7 @@ from tracklight.index.event_file import (
 )
 from tracklight.index.pack import CorruptPackError, release_pages
 from tracklight.index.run import RunIndex, list_plugin_data
-from tracklight.index.series_query import SeriesQuery, View, apply
+from tracklight.index.series_query import CacheableView, SeriesQuery, View, apply
 from tracklight.index.tags import (
     SummaryTable,
     get_last_points,
@@ -51,6 +51,7 @@ from tracklight.types import (
     TagInfo,
     ValueLocations,
 )
+from tracklight.util.lru_cache import LruCache
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -58,8 +59,14 @@ R = TypeVar("R")
 #: A series: its run and its tag.
 SeriesKey = tuple[str, str]
 
+RunVersion = tuple[tuple[EventFile, int], ...]
+
 #: Up to this many items, a loop is faster than handing them over to threads.
 _MIN_PARALLEL_ITEMS = 16
+
+#: Memory for results of queries, and how long they are kept after the last query.
+_MAX_RESULT_BYTES = 32 << 20
+_RESULT_IDLE_S = 60.0
 
 #: The table of summaries is kept from this many runs on.
 _MIN_CACHED_SUMMARIES = 1000
@@ -91,6 +98,7 @@ class Shard:
         self._generation = 0
         """Grows with every change of the rows."""
         self._summaries: tuple[tuple[int, list[str]], SummaryTable] | None = None
+        self._results = ResultCache()
 
     # ---- refresh
 
@@ -162,6 +170,25 @@ class Shard:
         )
 
     def query(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
+        # Baselines are of other runs, which may change. Lines along a metric are not sorted.
+        is_kept = query.baselines is None and query.metric is None
+        if not is_kept or not isinstance(view, CacheableView):
+            return self._compute(keys, query, view)
+        versions = self._get_versions(keys)
+        results = self._results.find(keys, versions, query, view)
+        missing = [index for index, result in enumerate(results) if result is None]
+        missing_keys = [keys[index] for index in missing]
+        computed = self._compute(missing_keys, query, view) if missing else []
+        for index, result in zip(missing, computed, strict=True):
+            results[index] = result
+        self._results.store(missing_keys, versions, query, view, computed)
+        return results
+
+    def _get_versions(self, keys: Sequence[SeriesKey]) -> dict[str, RunVersion]:
+        with self._lock:
+            return {run: self._get_run(run).get_version() for run in {run for run, _ in keys}}
+
+    def _compute(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
         all_series = self.scalars(keys)
         metrics = self._get_axis_metrics(keys, query)
         results = self._workers.map(
@@ -350,6 +377,47 @@ class Shard:
                 stat = file.origin.stat
                 new = self._replace(file, run.name)
                 self._reader.read(self._filesystems.get(new.path), new, stat, lambda _: None)
+
+
+class ResultCache:
+    """Results of queries on runs that have not changed since; most runs of a live log do not."""
+
+    def __init__(self) -> None:
+        self._cache = LruCache[tuple[str, str, str], tuple[RunVersion, Any]](
+            max_bytes=_MAX_RESULT_BYTES, idle_s=_RESULT_IDLE_S
+        )
+
+    def find(
+        self,
+        keys: Sequence[SeriesKey],
+        versions: Mapping[str, RunVersion],
+        query: SeriesQuery,
+        view: CacheableView,
+    ) -> list[Any]:
+        """Return the stored result of each series, or None."""
+        names = [(name, f"{query} {name}") for name in view.get_lookup_keys()]
+
+        def find_one(run: str, tag: str) -> Any:
+            for name, full_name in names:
+                entry = self._cache.find((run, tag, full_name))
+                if entry is not None and entry[0] == versions[run] and view.accepts(name, entry[1]):
+                    return entry[1]
+            return None
+
+        return [find_one(run, tag) for run, tag in keys]
+
+    def store(
+        self,
+        keys: Sequence[SeriesKey],
+        versions: Mapping[str, RunVersion],
+        query: SeriesQuery,
+        view: CacheableView,
+        results: Sequence[Any],
+    ) -> None:
+        prefix = str(query)
+        for (run, tag), result in zip(keys, results, strict=True):
+            key = run, tag, f"{prefix} {view.get_store_key(result)}"
+            self._cache.put(key, (versions[run], result), view.count_bytes(result))
 
 
 class FileSystems:
