@@ -50,6 +50,15 @@ def test_arrays_round_trip(dtype: str, length: int, name: str, data: st.DataObje
     np.testing.assert_array_equal(second["y"], array[::2].astype(WIRE_DTYPES[dtype]))
 
 
+def test_equal_arrays_are_sent_once() -> None:
+    steps = np.arange(100)
+    body = encode_columns([steps, steps.copy(), steps.astype(np.float64), steps + 1])
+    arrays = read_columns(body)
+    for array, expected in zip(arrays, [steps, steps, steps, steps + 1], strict=True):
+        np.testing.assert_array_equal(array, expected)
+    assert len(body) < 4 * steps.nbytes
+
+
 def test_numpy_scalars_are_json_numbers() -> None:
     assert read_columns(encode_columns({"n": np.int64(3), "x": np.float32(0.5)})) == {
         "n": 3,

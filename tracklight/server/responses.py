@@ -8,6 +8,7 @@ Arrays in responses are sent as JSON lists, or, to clients that accept
 All numbers are little endian. The body, and each array in it, begins at a multiple of eight bytes.
 In the header, ``{"$column": [dtype, offset, length]}`` replaces an array; ``offset`` is in bytes
 from the start of the body, ``length`` in elements, and ``dtype`` is one of f4, f8, i4, i8, u1.
+Equal arrays may share their bytes.
 
 All error responses have the same form: ``{"error": {"message": …, "hint": …}}``, where ``message``
 says what failed and ``hint`` what to do about it.
@@ -174,6 +175,10 @@ _WIRE_DTYPES = {
 }
 
 
+#: Equal columns of up to this size are sent once: the runs of a chart often have the same steps.
+_MAX_SHARED_COLUMN_BYTES = 16 << 10
+
+
 def encode_columns(content: object) -> bytes:
     """Encode anything that msgspec encodes, with its NumPy arrays as columns."""
     columns = _ColumnWriter()
@@ -189,18 +194,27 @@ class _ColumnWriter:
     def __init__(self) -> None:
         self.parts: list[bytes | memoryview] = []
         self._size_bytes = 0
+        self._starts: dict[bytes, int] = {}
 
     def add(self, value: Any) -> object:
         if not isinstance(value, np.ndarray):
             return to_plain_number(value)
         dtype = _get_wire_dtype(value)
         data = np.ascontiguousarray(value, dtype="<" + dtype)
-        reference = {"$column": [dtype, self._size_bytes, len(data)]}
-        padding = bytes(-data.nbytes % _ALIGNMENT_BYTES)
-        # The buffer of an empty array cannot be cast.
-        self.parts += [data.data.cast("B") if len(data) else b"", padding]
-        self._size_bytes += data.nbytes + len(padding)
-        return reference
+        if data.nbytes > _MAX_SHARED_COLUMN_BYTES:
+            start = self._append(data.data.cast("B"))
+        else:
+            content = data.tobytes()
+            start = self._starts.get(content, -1)
+            if start < 0:
+                start = self._starts[content] = self._append(content)
+        return {"$column": [dtype, start, len(data)]}
+
+    def _append(self, data: bytes | memoryview) -> int:
+        start, padding = self._size_bytes, bytes(-len(data) % _ALIGNMENT_BYTES)
+        self.parts += [data, padding]
+        self._size_bytes += len(data) + len(padding)
+        return start
 
 
 def _get_wire_dtype(array: NDArray[Any]) -> str:
