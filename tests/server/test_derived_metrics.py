@@ -79,6 +79,35 @@ def test_the_value_of_another_run(client: TestClient) -> None:
     assert lines["text"]["y"] == pytest.approx([1 / 3])
 
 
+def test_metrics_of_metrics(client: TestClient) -> None:
+    save(client, "gap", "val - loss")
+    save(client, "gap to vit", 'gap - baseline(gap, "vit")')
+    save(client, "scaled", '"gap to vit" * 10')
+    assert read_lines(client, "scaled")["conv"]["y"] == [10.0, 10.0]
+    assert read_tags(client)["scaled"]["runs"] == 2
+    save(client, "gap", "loss", expected="val - loss")
+    assert read_lines(client, "scaled")["conv"]["y"] == [-60.0, -60.0, -50.0]
+    save(client, "gap", None, expected="loss")
+    assert "scaled" not in read_tags(client)
+
+
+def test_a_metric_must_not_use_itself(client: TestClient) -> None:
+    save(client, "a", "loss + 1")
+    save(client, "b", "a + 1")
+    for name, expression in [("b", "b + 1"), ("a", "loss + b")]:
+        response = save(client, name, expression, expected={"a": "loss + 1", "b": "a + 1"}[name])
+        assert response.status_code == 400
+        assert "uses itself" in response.json()["error"]["message"]
+    assert read_lines(client, "b")["text"]["y"] == [3.0]
+
+
+def test_definitions_that_double_are_rejected(client: TestClient) -> None:
+    save(client, "m0", "loss")
+    statuses = [save(client, f"m{i}", f"m{i - 1} + m{i - 1}").status_code for i in range(1, 12)]
+    assert statuses[:6] == [200] * 6
+    assert 400 in statuses
+
+
 def test_columns_and_filters(client: TestClient) -> None:
     save(client, "gap", "val - loss")
     body = {"columns": ["last:gap", "max:gap", "step:gap"], "sort": ["-last:gap"]}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -19,6 +20,7 @@ from tracklight.analysis.derived_metrics.expression import (
     Points,
     TagReference,
     evaluate,
+    expand,
     make_points,
     parse_expression,
 )
@@ -71,7 +73,7 @@ class DerivedLog:
         self._read_metrics = read_metrics
         self._lock = threading.Lock()
         self._metrics = read_metrics()
-        self._expressions = dict(_iter_valid(self._metrics))
+        self._expressions = dict(_iter_expanded(self._metrics))
         self._changes = 0
         self._cached = LruCache[tuple[str, str, Hashable], Series](max_bytes=_CACHE_BYTES)
 
@@ -88,7 +90,8 @@ class DerivedLog:
         """Check that a metric can be added.
 
         Raises:
-            ExpressionError: Its expression is not valid, or names a tag that no run has.
+            ExpressionError: Its expression is not valid, names a tag that no run has, or uses the
+                metric itself.
             UsageError: A logged scalar has its name.
         """
         expression = parse_expression(metric.expression)
@@ -101,9 +104,12 @@ class DerivedLog:
                 name=metric.name,
             )
         known_runs = frozenset(runs)
+        definitions = {**_parse_valid(self._read_metrics()), metric.name: expression}
+        expand(expression, definitions)
+        names = tags | definitions.keys()
         for reference in expression.references:
-            if reference.tag not in tags:
-                message = _describe_unknown_tag(reference, tags)
+            if reference.tag not in names:
+                message = _describe_unknown_tag(reference, names)
             elif reference.run is not None and reference.run not in known_runs:
                 message = Message.format(
                     "derived.unknown_run", "There is no run “{run}”", run=reference.run
@@ -118,7 +124,7 @@ class DerivedLog:
         if expression is None:
             return None
         keys = [(it.run, it.tag) for it in expression.references if it.run is not None]
-        return expression.text, *(self._source.last_points(keys) if keys else ())
+        return expression, *(self._source.last_points(keys) if keys else ())
 
     # ---- the methods of `Source` that are about scalars
 
@@ -205,7 +211,7 @@ class DerivedLog:
         metrics = self._read_metrics()
         with self._lock:
             if metrics != self._metrics:
-                self._expressions = dict(_iter_valid(metrics))
+                self._expressions = dict(_iter_expanded(metrics))
                 self._metrics = metrics
                 self._changes += 1
             return self._expressions
@@ -282,13 +288,21 @@ def _collect_points(curve: Curve) -> Points:
     return make_points(curve.step, curve.wall_time, curve.value)
 
 
-def _iter_valid(metrics: Iterable[DerivedMetric]) -> Iterator[tuple[str, Expression]]:
-    """Yield the expressions that are valid; another version may have stored others."""
+def _parse_valid(metrics: Iterable[DerivedMetric]) -> dict[str, Expression]:
+    """Return the expressions that are valid; another version may have stored others."""
+    expressions = {}
     for metric in metrics:
-        try:
-            yield metric.name, parse_expression(metric.expression)
-        except ExpressionError:
-            continue
+        with suppress(ExpressionError):
+            expressions[metric.name] = parse_expression(metric.expression)
+    return expressions
+
+
+def _iter_expanded(metrics: Iterable[DerivedMetric]) -> Iterator[tuple[str, Expression]]:
+    """Yield the valid expressions, with the metrics that they use replaced by their inputs."""
+    definitions = _parse_valid(metrics)
+    for name, expression in definitions.items():
+        with suppress(ExpressionError):
+            yield name, expand(expression, definitions)
 
 
 _NO_POINTS = Points(np.empty(0, np.int64), np.empty(0), np.empty(0))

@@ -25,6 +25,8 @@ from tracklight.types import Float64, Int64
 from tracklight.util.tokens import Token, TokenParser
 
 MAX_LENGTH = 1000
+#: Names of other expressions that one may use, counting those that they use in turn.
+_MAX_REPLACED_NAMES = 200
 #: The highest weight of `tracklight.index.smoothing`.
 _MAX_EMA_WEIGHT = 0.999999
 
@@ -113,6 +115,50 @@ def parse_expression(text: str) -> Expression:
             text,
         )
     return expression
+
+
+def expand(expression: Expression, definitions: Mapping[str, Expression]) -> Expression:
+    """Replace the names of other expressions by what they stand for.
+
+    Args:
+        expression: The expression.
+        definitions: The other expressions by name.
+
+    Raises:
+        ExpressionError: An expression uses itself, also through others, or the result is too long.
+
+    Example:
+        >>> gap = parse_expression("val/loss - train/loss")
+        >>> [it.tag for it in expand(parse_expression("gap / lr"), {"gap": gap}).references]
+        ['val/loss', 'train/loss', 'lr']
+    """
+    replaced = 0
+
+    def replace_names(node: Node, run: str | None, outer: tuple[str, ...], offset: int) -> Node:
+        nonlocal replaced
+        if isinstance(node, Operation):
+            arguments = (replace_names(it, run, outer, offset) for it in node.arguments)
+            return Operation(node.name, tuple(arguments))
+        if not isinstance(node, TagReference):
+            return node
+        # Names in the text of another expression are reported where that one is used.
+        at = node.offset if not outer else offset
+        reference = TagReference(node.tag, at, node.run or run)
+        definition = definitions.get(node.tag)
+        if definition is None:
+            return reference
+        replaced += 1
+        if node.tag in outer:
+            message = Message.format(
+                "derived.uses_itself", "The metric “{name}” uses itself", name=node.tag
+            )
+            raise ExpressionError(message, at, expression.text)
+        if replaced > _MAX_REPLACED_NAMES:
+            message = Message("derived.too_many_metrics", "The expression uses too many metrics")
+            raise ExpressionError(message, at, expression.text)
+        return replace_names(definition.root, reference.run, (*outer, node.tag), at)
+
+    return Expression(expression.text, replace_names(expression.root, None, (), 0))
 
 
 class _Parser(TokenParser[TokenKind]):
