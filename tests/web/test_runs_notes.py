@@ -116,6 +116,26 @@ def test_shows_changes_from_another_page(page: Page, open_page: Callable[..., Pa
     expect(row(page, "conv/lr1e-3")).to_contain_text("seen elsewhere")
 
 
+def test_two_users_edit_the_same_note(page: Page, open_page: Callable[..., Page]) -> None:
+    other = open_page(get_stable_url(page))
+    for each, text in ((page, "diverges"), (other, "needs warm-up")):
+        choose_from_menu(each, "conv/lr1e-3", "Edit notes")
+        each.get_by_role("textbox", name="Notes").fill(text)
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+    other.get_by_role("button", name="Save").click()
+    alert = other.get_by_role("dialog").get_by_role("alert")
+    expect(alert).to_contain_text("has changed this field")
+    expect(alert).to_contain_text("diverges")
+    expect(other.get_by_role("textbox", name="Notes")).to_have_value("needs warm-up")
+    other.get_by_role("textbox", name="Notes").fill("diverges, needs warm-up")
+    other.get_by_role("button", name="Save").click()
+    expect(other.get_by_role("dialog")).to_have_count(0)
+    choose_from_menu(page, "conv/lr1e-3", "Edit notes")
+    expect(page.get_by_role("textbox", name="Notes")).to_have_value("diverges, needs warm-up")
+
+
 def test_reverts_change_that_was_not_saved(page: Page) -> None:
     page.route("**/api/v1/notes/runs", lambda route: route.abort())
     choose_from_menu(page, "conv/lr1e-3", "Hide")

@@ -183,15 +183,10 @@ export interface Notes {
   /** Change notes on runs. An error is shown in the runs panel. */
   updateRuns(names: readonly string[], change: RunNoteChange): Promise<void>;
   /**
-   * Change one field of a run. Rejects with a ServerError of status 409, and loads the stored value,
-   * if that is not `before`.
+   * Change notes on runs. Rejects with a ServerError of status 409, and loads the stored notes, if
+   * they are not what the change expects.
    */
-  editRun<Field extends NoteField>(
-    name: string,
-    field: Field,
-    value: RunNote[Field],
-    before: RunNote[Field],
-  ): Promise<void>;
+  editRuns(names: readonly string[], change: RunNoteChange): Promise<void>;
   readonly annotations: readonly Annotation[];
   addAnnotation(step: number, text: string, tag: string | null): Promise<void>;
   deleteAnnotation(id: string): Promise<void>;

@@ -17,7 +17,7 @@ import { ServerError, toProblem } from '../api/errors';
 import { RequestScheduler } from '../api/request-scheduler';
 import type { DerivedMetric, Problem } from '../api/schemas';
 import { list } from '../lib/codecs';
-import type { Annotation, NoteField, Notes, Param, Preferences } from '../plugin/context';
+import type { Annotation, Notes, Param, Preferences } from '../plugin/context';
 import type { LiveLog } from './live-log.svelte';
 
 const NOTES_REFRESH_MS = 500;
@@ -77,13 +77,8 @@ export class LogNotes implements Notes {
     await this.#save(updateRunNotes(names, change), () => (this.#runs = before));
   }
 
-  async editRun<Field extends NoteField>(
-    name: string,
-    field: Field,
-    value: RunNote[Field],
-    before: RunNote[Field],
-  ): Promise<void> {
-    await this.#edit(updateRunNotes([name], { [field]: value, expected: { [field]: before } }));
+  async editRuns(names: readonly string[], change: RunNoteChange): Promise<void> {
+    await this.#edit(updateRunNotes(names, change));
   }
 
   async addAnnotation(step: number, text: string, tag: string | null): Promise<void> {
@@ -151,8 +146,9 @@ export class LogNotes implements Notes {
 }
 
 function applyChange(note: RunNote, change: RunNoteChange): RunNote {
-  const { add_labels: added = [], remove_labels: removed = [], ...fields } = change;
-  const labels = (fields.labels ?? note.labels).filter((label) => !removed.includes(label));
+  const { add_labels: added = [], remove_labels: removed = [] } = change;
+  const fields = Object.fromEntries(Object.entries(change).filter(([name]) => name in note));
+  const labels = (change.labels ?? note.labels).filter((label) => !removed.includes(label));
   return { ...note, ...fields, labels: [...new Set([...labels, ...added])] };
 }
 
