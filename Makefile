@@ -68,7 +68,7 @@ docs: .make/docs  ## Build the site of docs/ into docs/_build, in English and Si
 	$(BIN)/python tools/check_translations.py
 
 release: .make/node .make/release .make/kernel  ## Build sdist and wheels into dist/, check them and install them; nothing is uploaded
-	$(BIN)/python tools/release.py
+	$(BIN)/python -m tools.release
 
 format: .make/node .make/check  ## Lay the sources out as `make check` wants them
 	$(BIN)/ruff check --fix-only --quiet .

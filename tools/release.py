@@ -1,4 +1,4 @@
-"""Build and check what is uploaded for a release, into dist/: ``python tools/release.py``.
+"""Build and check what is uploaded for a release, into dist/: ``python -m tools.release``.
 
 Builds the sdist, then from it a wheel for every installed CPython that is supported; on Linux,
 auditwheel gives each wheel its manylinux tag. Checks the metadata and the README with twine,
@@ -19,6 +19,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 from zipfile import ZipFile
+
+from tools.metadata_hook import VARIABLE, find_repository
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
@@ -46,8 +48,7 @@ def check_sources() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     if f"## [{version}]" not in changelog:
         warn(f"CHANGELOG.md has no section [{version}]; rename Unreleased for an upload")
-    if not read_repository():
-        warn("pyproject.toml has no repository URL, so the package has no links; set it to upload")
+    report_repository()
     run(sys.executable, "tools/build_web.py")
     run(sys.executable, "tools/third_party.py", "--check")
 
@@ -59,18 +60,40 @@ def read_version() -> str:
     return found[1]
 
 
-def read_repository() -> str:
+def report_repository() -> None:
+    """Print where the links of the package lead, or why it has none."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     found = re.search(r'^repository = "(.*)"$', text, re.MULTILINE)
     assert found, "pyproject.toml has no repository field"
-    return found[1]
+    try:
+        repository = find_repository(ROOT, found[1])
+    except ValueError as error:
+        sys.exit(f"release: {error}")
+    if repository.url:
+        print(f"release: links lead to {repository.url}, from {repository.origin}", flush=True)
+    else:
+        warn(f"the package has no links: {repository.origin}; {VARIABLE} sets the URL")
 
 
 def find_pythons() -> list[str]:
     """Return one interpreter of each supported version that is installed here."""
-    names = (f"python3.{minor}" for minor in MINOR_VERSIONS)
-    found = [path for name in names if (path := shutil.which(name))]
-    return found or [sys.executable]
+    found = []
+    for minor in MINOR_VERSIONS:
+        name = f"python3.{minor}"
+        # A command of pyenv on PATH fails unless its version is selected, so its folders follow.
+        pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv", "versions")
+        candidates = [shutil.which(name), *sorted(pyenv.glob(f"3.{minor}.*/bin/{name}"))]
+        found += [next((str(path) for path in candidates if path and can_run(path, minor)), "")]
+    return list(filter(None, found)) or [sys.executable]
+
+
+def can_run(python: str | Path, minor: int) -> bool:
+    """Return whether a command is an interpreter of Python 3.minor that can create environments."""
+    code = f"import ensurepip, sys, venv; sys.exit(sys.version_info[:2] != (3, {minor}))"
+    try:
+        return not subprocess.run([python, "-c", code], capture_output=True, check=False).returncode
+    except OSError:
+        return False
 
 
 def build_wheel(python: str, sdist: Path, folder: Path) -> Path:

@@ -40,6 +40,11 @@ def list_links(page: Path) -> list[str]:
     return _LINK.findall(_BLOCK.sub("", page.read_text(encoding="utf-8")))
 
 
+def list_spans(page: Path) -> list[str]:
+    """Return the code spans in the text of a page."""
+    return re.findall(r"(?<!`)`([^`\n]+)`(?!`)", _BLOCK.sub("", page.read_text(encoding="utf-8")))
+
+
 @functools.cache
 def list_anchors(page: Path) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub and the site create them."""

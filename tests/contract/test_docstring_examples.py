@@ -13,10 +13,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 import tracklight
 from tests.analysis.profiles.sample_captures import DATA
+from tests.contract.example_names import GIVEN
 from tracklight import hparams, summary
 from tracklight.formats import proto
 
@@ -38,7 +41,6 @@ ONLY_PARSED = {
     "tracklight.asgi",
     "tracklight.debugger.check_numerics",
     "tracklight.debugger.watch",
-    "tracklight.hparams.search",
     "tracklight.notebook.chart",
     "tracklight.notebook.start",
     "tracklight.plugin.SeriesQuery",
@@ -46,24 +48,21 @@ ONLY_PARSED = {
     "tracklight.Log.debugger",
     "tracklight.Log.watch",
     "tracklight.Graph",
-    "tracklight.profile",
     "tracklight.summary.graph",
     "tracklight.summary.trace_export",
     "tracklight.summary.trace_on",
-    "tracklight.what_if.Session",
     "tracklight.what_if.Session.distances",
-    "tracklight.what_if.Session.edit",
     "tracklight.what_if.read_table",
     "tracklight.Series.to_pandas",
     "tracklight.Table.to_wide",
-    "tracklight.fairness.FairnessResult.difference",
-    "tracklight.fairness.FairnessResult.write",
-    "tracklight.fairness.evaluate",
 }
-#: Examples that read a log.
+#: Examples that read a log or a data set.
 READING = tuple(
     f"tracklight.{name}"
-    for name in ("Graph", "HParamsTable", "Log", "RunView", "Series", "Table", "Values", "open")
+    for name in (
+        *("Graph", "HParamsTable", "Log", "RunView", "Series", "Table", "Values", "open"),
+        *("fairness.FairnessResult", "fairness.evaluate", "what_if"),
+    )
 )
 
 
@@ -103,7 +102,7 @@ EXAMPLES = dict(iter_documented())
 
 
 class AnyOutput(doctest.OutputChecker):
-    """Accept any output: examples of reading show that of a larger log."""
+    """Accept any output: examples show that of a larger log or data set."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         return True
@@ -153,6 +152,15 @@ def names(log_tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
     for module in ("tracklight.plugin", "tracklight.errors", "tracklight.fairness"):
         public = vars(importlib.import_module(module))
         found |= {name: value for name, value in public.items() if name[0] != "_"}
+    found |= {name: GIVEN[name] for name in ("frame", "classifier", "data", "train")}
+    frame = GIVEN["frame"]
+    found["result"] = tracklight.fairness.evaluate(
+        frame, label="approved", prediction="score", slices=["sex"]
+    )
+    found["session"] = tracklight.what_if.Session(frame, model=GIVEN["classifier"], label="income")
+    found["epoch"] = 0
+    columns = {"label": frame["approved"], "score": frame["score"], "sex": frame["sex"]}
+    parquet.write_table(pyarrow.table(columns), "predictions.parquet")
     found["log"] = tracklight.open("logs")
     found["writer"] = summary.create_file_writer(log_tree / "written")
     found["run"] = SimpleNamespace(log=lambda *_, **__: True)

@@ -71,5 +71,5 @@ def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("page", [*ROOT.glob("docs/dashboards/*.md")], ids=lambda page: page.name)
 def test_all_dashboards_have_a_screenshot(page: Path) -> None:
     assert f"]({page.stem}.webp)" in page.read_text(encoding="utf-8")
-    for suffix in ("", ".dark", ".zh_CN"):
+    for suffix in ("", ".dark", ".zh_CN", ".dark.zh_CN"):
         assert page.with_name(f"{page.stem}{suffix}.webp").is_file()

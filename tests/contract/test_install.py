@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KERNEL_SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 PAGE = "tracklight/server/static/index.html"
 MAX_WHEEL_BYTES = 12_000_000
+REPOSITORY = "https://host.example/owner/tracklight"
 
 pytestmark = [
     pytest.mark.slow,
@@ -47,7 +48,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sdist(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return package(tree, "sdist", tmp_path_factory.mktemp("sdist"))
+    into = tmp_path_factory.mktemp("sdist")
+    return package(tree, "sdist", into, TRACKLIGHT_REPOSITORY=REPOSITORY)
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +88,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.setenv("CC", "fast-cc")
         patch.delenv("TRACKLIGHT_WEB", raising=False)
         patch.delenv("TRACKLIGHT_KERNEL", raising=False)
+        patch.delenv("TRACKLIGHT_REPOSITORY", raising=False)
         yield
 
 
@@ -145,12 +148,13 @@ def test_wheel_has_licenses_and_bill_of_materials(wheel: Path) -> None:
     notices = files["licenses/THIRD_PARTY_NOTICES.txt"].decode()
     assert "licenses/LICENSE" in files
     sbom = json.loads(files["sboms/tracklight.cdx.json"])
-    bundled = [part for part in sbom["components"] if part["purl"].startswith("pkg:npm/")]
+    components = [part for part in sbom["components"] if "purl" in part]
+    bundled = [part for part in components if part["purl"].startswith("pkg:npm/")]
     assert len(bundled) >= 5
     for part in bundled:
         assert f"\n{part['name']} {part['version']} (" in notices
         assert part["hashes"]
-    required = {part["name"] for part in sbom["components"] if part not in bundled}
+    required = {part["name"] for part in components if part not in bundled}
     assert {"numpy", "starlette", "uvicorn"} <= required
 
 
@@ -162,6 +166,9 @@ def test_metadata_can_be_uploaded(wheel: Path, sdist: Path) -> None:
     assert metadata.get_all("License-File") == ["LICENSE", "THIRD_PARTY_NOTICES.txt"]
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert "## Show a log" in metadata.get_payload()
+    # The wheel has the links that the sdist was built with.
+    assert f"Source, {REPOSITORY}" in metadata.get_all("Project-URL", [])
+    assert f"]({REPOSITORY}/raw/main/docs/board.webp)" in metadata.get_payload()
     if find_spec("twine") is None:
         pytest.skip("the release tools are not installed: make release")
     check = [sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist)]
@@ -186,7 +193,8 @@ def test_wheel_gets_a_manylinux_tag(wheel: Path, tmp_path: Path) -> None:
 
 @needs_compiler
 def test_builds_are_reproducible(wheel: Path, tree: Path, tmp_path: Path) -> None:
-    assert package(tree, "wheel", tmp_path).read_bytes() == wheel.read_bytes()
+    again = package(tree, "wheel", tmp_path, TRACKLIGHT_REPOSITORY=REPOSITORY)
+    assert again.read_bytes() == wheel.read_bytes()
 
 
 @needs_compiler

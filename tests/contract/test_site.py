@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import subprocess
 import sys
@@ -105,6 +106,25 @@ def test_chinese_pages_are_chinese(site: Path) -> None:
 def test_translations_are_complete(tmp_path: Path) -> None:
     check_translations.extract(tmp_path)
     assert check_translations.find_problems(tmp_path) == []
+
+
+def test_chinese_pages_use_the_terms_of_the_page() -> None:
+    """Names in italics, such as *Sync steps*, are those of the user interface."""
+    terms: dict[str, set[str]] = {}
+    for path in (ROOT / "web" / "messages" / "en").glob("*.json"):
+        chinese = json.loads((path.parents[1] / "zh-CN" / path.name).read_text(encoding="utf-8"))
+        for key, text in json.loads(path.read_text(encoding="utf-8")).items():
+            terms.setdefault(text.rstrip("…"), set()).add(chinese[key].rstrip("…"))
+    compared, wrong = 0, []
+    for name in check_translations.list_pages():
+        for message in check_translations.read_catalog(check_translations.LOCALE / f"{name}.po"):
+            for term in re.findall(r"(?<!\*)\*([^*`]+)\*(?!\*)", str(message.id)):
+                expected = terms.get(term.rstrip("…"), set())
+                compared += bool(expected)
+                if expected and not any(text in str(message.string) for text in expected):
+                    wrong.append(f"{name}: {term} is {' or '.join(sorted(expected))}")
+    assert compared > 30
+    assert wrong == []
 
 
 def test_lists_missing_stale_and_fuzzy_translations() -> None:
