@@ -28,16 +28,21 @@ class TracklightBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         build_web.build()
         if self.target_name == "wheel":
-            self._add_kernels(build_data)
+            self._add_kernels(build_data, is_editable=version == "editable")
             self._add_sbom(build_data)
 
-    def _add_kernels(self, build_data: dict[str, Any]) -> None:
-        kernels = build_kernel.build()
+    def _add_kernels(self, build_data: dict[str, Any], is_editable: bool) -> None:
+        stable_abi = not is_editable and build_kernel.has_stable_abi()
+        kernels = build_kernel.build(stable_abi)
         if not kernels:
             return
         build_data["artifacts"].extend(kernel.as_posix() for kernel in kernels)
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        build_data["infer_tag"] = not stable_abi
+        if stable_abi:
+            major, minor = build_kernel.STABLE_ABI_VERSION
+            platform = self.build_config.builder.get_best_matching_tag().rpartition("-")[2]
+            build_data["tag"] = f"cp{major}{minor}-abi3-{platform}"
 
     def _add_sbom(self, build_data: dict[str, Any]) -> None:
         # TRACKLIGHT_WEB=skip leaves the page out, or one that an older version built.

@@ -29,6 +29,9 @@ KERNELS = [
     "tracklight/analysis/profiles/_nesting",
 ]
 
+#: The first version of the stable ABI with the buffer protocol, which the kernels use.
+STABLE_ABI_VERSION = (3, 11)
+
 #: No debug information: it would hold the folder's path and make two builds differ. gcc cannot see
 #: that a field is read only after the function that fills it has said that there is one.
 GCC_FLAGS = [
@@ -41,8 +44,18 @@ GCC_FLAGS = [
 MSVC_FLAGS = ["/O2"]
 
 
-def build() -> list[Path]:
+def has_stable_abi() -> bool:
+    """Return whether kernels that are built here can run with all later versions of CPython."""
+    is_free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    is_cpython = sys.implementation.name == "cpython"
+    return is_cpython and not is_free_threaded and sys.version_info >= STABLE_ABI_VERSION
+
+
+def build(stable_abi: bool = False) -> list[Path]:
     """Build the kernels and return their paths in the tree; none where they cannot be built.
+
+    With `stable_abi` they are for `STABLE_ABI_VERSION` and all later ones; otherwise for the
+    running one, whose kernels Python prefers.
 
     Runs in the root of the tree, as build backends do, so that what Cython writes names no
     absolute path.
@@ -56,7 +69,7 @@ def build() -> list[Path]:
     from setuptools.errors import PlatformError
 
     try:
-        return compile_kernels()
+        return compile_kernels(stable_abi)
     except PlatformError:
         say_missing("Visual C++ is not installed", "get the Build Tools for Visual Studio")
         return []
@@ -80,12 +93,13 @@ def find_missing() -> str | None:
     return None if shutil.which(compiler) else f"the C compiler ({compiler}) is not installed"
 
 
-def compile_kernels() -> list[Path]:
+def compile_kernels(stable_abi: bool) -> list[Path]:
     # Imported here: setuptools replaces parts of the standard library when it is loaded.
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
     from setuptools.command.build_ext import build_ext
 
+    major, minor = STABLE_ABI_VERSION
     extensions = [
         Extension(
             kernel.replace("/", "."),
@@ -93,6 +107,8 @@ def compile_kernels() -> list[Path]:
             include_dirs=[str(Path(kernel).parent)],
             depends=[str(header) for header in sorted(Path(kernel).parent.glob("*.h"))],
             extra_compile_args=MSVC_FLAGS if sys.platform == "win32" else GCC_FLAGS,
+            define_macros=[("Py_LIMITED_API", f"0x{major:02X}{minor:02X}0000")] * stable_abi,
+            py_limited_api=stable_abi,
         )
         for kernel in KERNELS
     ]

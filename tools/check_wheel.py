@@ -6,11 +6,11 @@ directory of this file must not contain the package, so that the installed one i
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import json
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 import urllib.request
@@ -26,8 +26,10 @@ def main() -> None:
     import tracklight
 
     package = Path(tracklight.__file__).parent
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    kernels = sorted(path.name for path in package.rglob(f"*{suffix}"))
+    kernels = [path for path in package.rglob("_*") if path.suffix in (".so", ".pyd")]
+    for path in kernels:
+        parts = (*path.relative_to(package.parent).parent.parts, path.name.partition(".")[0])
+        importlib.import_module(".".join(parts))
     if len(kernels) < MIN_KERNELS:
         sys.exit(f"{package} has {len(kernels)} compiled kernels, expected {MIN_KERNELS}")
     check_metadata()

@@ -1,8 +1,9 @@
 """Build and check what is uploaded for a release, into dist/: ``python -m tools.release``.
 
-Builds the sdist, then from it a wheel for every installed CPython that is supported; on Linux,
-auditwheel gives each wheel its manylinux tag. Checks the metadata and the README with twine,
-installs every wheel into a clean environment and reaches a chart there. Nothing is uploaded.
+Builds the sdist, then from it a wheel for CPython 3.10 and one for all later versions, as far as
+these are installed; on Linux, auditwheel gives each wheel its manylinux tag. Checks the metadata
+and the README with twine, installs the wheel of every installed CPython into a clean environment
+and reaches a chart there. Nothing is uploaded.
 
 Wheels for other systems, and manylinux wheels for older systems than this one, are built by
 .github/workflows/release.yml with cibuildwheel.
@@ -33,8 +34,11 @@ def main() -> None:
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", DIST)
     (sdist,) = DIST.glob("*.tar.gz")
     with tempfile.TemporaryDirectory() as folder:
+        wheel = None
         for python in find_pythons():
-            wheel = build_wheel(python, sdist, Path(folder))
+            # The versions ascend, and a wheel for the stable ABI is for all later ones.
+            if wheel is None or "-abi3-" not in wheel.name:
+                wheel = build_wheel(python, sdist, Path(folder))
             check_wheel(python, wheel, sdist, Path(folder))
     extract_sbom(next(DIST.glob("*.whl")))
     run(sys.executable, "-m", "twine", "check", "--strict", *DIST.glob("*.whl"), sdist)

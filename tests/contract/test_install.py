@@ -21,7 +21,12 @@ from setuptools.errors import PlatformError
 from tools import build_kernel, build_web
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNEL_SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+#: Of kernels in wheels; those in place are for one version of Python.
+KERNEL_SUFFIX = (
+    (".pyd" if sys.platform == "win32" else ".abi3.so")
+    if build_kernel.has_stable_abi()
+    else sysconfig.get_config_var("EXT_SUFFIX")
+)
 PAGE = "tracklight/server/static/index.html"
 MAX_WHEEL_BYTES = 12_000_000
 REPOSITORY = "https://host.example/owner/tracklight"
@@ -128,6 +133,7 @@ def test_wheel_has_kernels_and_page_but_not_their_sources(wheel: Path, unpacked:
     assert not [name for name in names if name.endswith((".pyx", ".pxi", ".h", ".c"))]
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"tracklight"}
     assert "none-any" not in wheel.name
+    assert ("-cp311-abi3-" in wheel.name) == build_kernel.has_stable_abi()
 
 
 def test_wheel_has_no_developer_gallery(wheel: Path) -> None:
@@ -221,7 +227,7 @@ def test_wheel_without_compiler_is_platform_independent(unpacked: Path, tmp_path
 def test_windows_without_visual_c_installs_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail() -> None:
+    def fail(stable_abi: bool) -> None:
         raise PlatformError("Microsoft Visual C++ 14.0 or greater is required")
 
     monkeypatch.delenv("TRACKLIGHT_KERNEL", raising=False)

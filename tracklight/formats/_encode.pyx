@@ -9,10 +9,9 @@ directly into the memory of the buffer; its length and checksums are filled in a
 """
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_Size
 from cpython.dict cimport PyDict_GetItem
 from cpython.ref cimport PyObject
-from cpython.time cimport time as now
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -22,6 +21,19 @@ from tracklight.formats.record_buffer import MAX_TAG_CHARACTERS, SCALAR_METADATA
 cdef extern from "crc32c.h" nogil:
     void tl_crc_init()
     uint32_t tl_masked_crc32c(const uint8_t *p, size_t n)
+
+cdef extern from *:
+    """
+    #include <time.h>
+    /* Seconds since the epoch. The clock of Python is not in the stable ABI. */
+    static double tl_now(void)
+    {
+        struct timespec now;
+        timespec_get(&now, TIME_UTC);
+        return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    }
+    """
+    double tl_now() nogil
 
 cdef extern from *:
     """
@@ -210,7 +222,7 @@ cdef inline int64_t _as_step(object step) except? -1:
 
 cdef inline double _as_wall(object wall) except? -1:
     # Twice as fast as calling `time.time` in Python.
-    return now() if wall is None else wall
+    return tl_now() if wall is None else wall
 
 
 cdef inline double _as_double(object value) except? -1:
@@ -263,11 +275,11 @@ cdef class RecordBuffer:
         return self._add_number(tag, step, wall, value, FLOAT64_TENSOR)
 
     def add_record(self, bytes payload not None):
-        cdef size_t size = PyBytes_GET_SIZE(payload)
+        cdef size_t size = PyBytes_Size(payload)
         if not self._has_room(size + FRAME_BYTES):
             return FULL
         self._reserve(size + FRAME_BYTES)
-        memcpy(self._data + self._size + HEADER_BYTES, PyBytes_AS_STRING(payload), size)
+        memcpy(self._data + self._size + HEADER_BYTES, PyBytes_AsString(payload), size)
         return self._commit(size)
 
     def register_metadata(self, str tag not None, bytes metadata not None):
@@ -300,9 +312,9 @@ cdef class RecordBuffer:
         cdef double wall = _as_wall(wall_)
         cdef double value = _as_double(number)
         cdef bytes name = self._get_tag_field(tag)
-        cdef size_t name_bytes = PyBytes_GET_SIZE(name)
+        cdef size_t name_bytes = PyBytes_Size(name)
         cdef bint needs_metadata = encoding != SIMPLE_VALUE and tag not in self._metadata
-        cdef size_t metadata_bytes = PyBytes_GET_SIZE(_METADATA_FIELD) if needs_metadata else 0
+        cdef size_t metadata_bytes = PyBytes_Size(_METADATA_FIELD) if needs_metadata else 0
         cdef size_t value_bytes = name_bytes + _number_bytes(encoding) + metadata_bytes
         cdef size_t summary_bytes = 1 + _varint_bytes(value_bytes) + value_bytes
         cdef size_t step_bytes = 1 + _varint_bytes(step) if step else 0
@@ -323,10 +335,10 @@ cdef class RecordBuffer:
         p = _put_varint(p + 1, summary_bytes)
         p[0] = 0x0A
         p = _put_varint(p + 1, value_bytes)
-        p = _put(p, PyBytes_AS_STRING(name), name_bytes)
+        p = _put(p, PyBytes_AsString(name), name_bytes)
         p = _put_number(p, value, encoding)
         if needs_metadata:
-            p = _put(p, PyBytes_AS_STRING(_METADATA_FIELD), metadata_bytes)
+            p = _put(p, PyBytes_AsString(_METADATA_FIELD), metadata_bytes)
             self._metadata[tag] = SCALAR_METADATA
         return self._commit(payload_bytes)
 
