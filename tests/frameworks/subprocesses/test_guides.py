@@ -82,7 +82,8 @@ def test_both_versions_log_the_same(
 
 def test_both_versions_read_the_same(tmp_path: Path) -> None:
     need("tensorboard")
-    run(apply(TF_SUMMARY, "-"), tmp_path)
+    # `Scalars` does not find what TensorFlow 2 logs.
+    run(apply(PYTORCH, "-"), tmp_path)
     before, after = (run(apply(READING, removed) + PRINT, tmp_path) for removed in "+-")
     values = json.loads(after.splitlines()[-1])
     assert len(values) == 100
