@@ -67,7 +67,7 @@ docs: .make/docs  ## Build the site of docs/ into docs/_build, in English and Si
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -D language=zh_CN docs docs/_build/zh_CN
 	$(BIN)/python tools/check_translations.py
 
-release: .make/node .make/release .make/kernel  ## Build sdist and wheels into dist/, check them and install them; nothing is uploaded
+release: .make/node .make/release .make/compiler  ## Build sdist and wheels into dist/, check them and install them; nothing is uploaded
 	$(BIN)/python -m tools.release
 
 format: .make/node .make/check  ## Lay the sources out as `make check` wants them
@@ -113,9 +113,12 @@ help:  ## Say what there is to make
 	TRACKLIGHT_KERNEL=skip TRACKLIGHT_WEB=skip $(PIP) --no-build-isolation --editable .
 	@touch $@
 
-.make/kernel: $(KERNEL) | .make/installed
+.make/compiler: | .make/installed
 	@$(BIN)/python tools/build_kernel.py ready || \
 	    tools/debian.sh "there is no C compiler for the kernel" gcc libc6-dev python3-dev || true
+	@! $(BIN)/python tools/build_kernel.py ready || touch $@
+
+.make/kernel: $(KERNEL) | .make/compiler
 	$(BIN)/python tools/build_kernel.py
 	@! $(BIN)/python tools/build_kernel.py ready || touch $@
 
