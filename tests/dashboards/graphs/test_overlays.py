@@ -10,6 +10,7 @@ from tests.dashboards.graphs.conftest import OpenGraph
 from tests.dashboards.graphs.graph_log import GraphClient
 from tracklight.dashboards.graphs.schemas import UploadRequest
 from tracklight.errors import FormatError, LogError
+from tracklight.plugin import Empty
 
 CSV = b"node,before,after\na/x,1,4\na/y,2,1\nb,3,3\nlost,1,1\n"
 
@@ -25,7 +26,7 @@ def client(open_graph: OpenGraph) -> GraphClient:
 
 def test_nodes_and_groups_are_colored_by_a_column(client: GraphClient) -> None:
     overlay = upload(client)
-    (listed,) = client.dashboard.graphs(None).overlays
+    (listed,) = client.dashboard.graphs(Empty()).overlays
     assert (listed.id, listed.name, listed.columns) == (overlay, "latency.csv", ["before", "after"])
     for combine, value in [("max", 4.0), ("sum", 5.0), ("mean", 2.5)]:
         coloring = client.request(
@@ -76,7 +77,7 @@ def test_the_oldest_file_is_dropped_and_reported(client: GraphClient) -> None:
     first = upload(client)
     for _ in range(16):
         upload(client)
-    assert first not in [row.id for row in client.dashboard.graphs(None).overlays]
+    assert first not in [row.id for row in client.dashboard.graphs(Empty()).overlays]
     for reference in (f"{first}:before", "no such"):
         with pytest.raises(LogError, match="no longer has this file"):
             client.request("overlay", overlay=reference)

@@ -245,7 +245,7 @@ def main(framework: str, netron: str) -> None:
             warnings.simplefilter("ignore")
             write(folder)
         files = sorted(folder.iterdir())
-        command = ["node", HERE / "count.mjs", netron, *files]
+        command = ["node", str(HERE / "count.mjs"), netron, *map(str, files)]
         result = subprocess.run(command, capture_output=True, text=True, check=True)
         counts = json.loads(result.stdout)
         lines = (f"{json.dumps(name)}: {json.dumps(it)}" for name, it in counts.items())
