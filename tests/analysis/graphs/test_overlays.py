@@ -10,7 +10,7 @@ import pytest
 from tests.analysis.graphs.graphdefs import graphdef
 from tracklight.analysis.graphs.graph_index import GraphIndex
 from tracklight.analysis.graphs.graphdef import build_graph
-from tracklight.analysis.graphs.overlays import (
+from tracklight.analysis.graphs.model_files.node_data import (
     apply_overlay,
     find_unknown_names,
     parse_overlay_file,

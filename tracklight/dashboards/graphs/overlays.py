@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location
-from tracklight.analysis.graphs.overlays import (
+from tracklight.analysis.graphs.model_files.node_data import (
     Overlay,
     OverlayScale,
     apply_overlay,

@@ -8,7 +8,7 @@ import msgspec
 
 from tracklight.analysis.graphs.comparison import ChangeName
 from tracklight.analysis.graphs.groups import ChildKind, ChildRole
-from tracklight.analysis.graphs.overlays import CombineMode
+from tracklight.analysis.graphs.model_files.node_data import CombineMode
 from tracklight.analysis.graphs.queries import Direction, SearchField
 from tracklight.analysis.graphs.statistics import ScaleName, ScaleUnit
 from tracklight.analysis.source import Sentence
