@@ -66,6 +66,7 @@ WHAT_IF_JOB: dict[str, Any] = {"job": ""}
 FILES = {
     "POST api/v1/graphs/upload": b"\x0a\x03\x0a\x01x",
     "POST api/v1/profile/upload": (DATA / "profile/torch_ahead.pt.trace.json.gz").read_bytes(),
+    "POST api/v1/graphs/upload_overlay": b"node,latency\nx,1.5\n",
     "POST api/v1/projector/upload": b"a\t1\t2\nb\t3\t5\n",
 }
 
@@ -154,6 +155,8 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/graphs/path": {**GRAPH, "start": "x", "end": "x"},
     "GET api/v1/graphs/file": GRAPH,
     "POST api/v1/graphs/upload": {"name": "model.pb"},
+    "POST api/v1/graphs/upload_overlay": {"name": "latency.csv"},
+    "GET api/v1/graphs/overlay": {**GRAPH, "overlay": ""},
     "GET api/v1/projector/embeddings": {},
     "GET api/v1/projector/about": VECTORS,
     "GET api/v1/projector/column": {**VECTORS, "name": "label"},
@@ -173,6 +176,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/projector/similar": {**VECTORS, "source": VECTORS, "text": "cat"},
     "POST api/v1/projector/neighbors": {**VECTORS, "row": 1},
     "POST api/v1/projector/search": {**VECTORS, "query": "cat"},
+    "POST api/v1/projector/rows": {**VECTORS, "columns": ["label"], "sort": "label"},
     "POST api/v1/projector/match": {**VECTORS, "other": VECTORS},
     "POST api/v1/projector/cluster": {**VECTORS, "method": {"type": "kmeans", "count": 2}},
     "GET api/v1/projector/clusters": JOB,
@@ -455,6 +459,8 @@ def iter_responses(client: TestClient) -> Iterator[tuple[str, Any]]:
         request = REQUESTS[name]
         if "job" in request:
             request = {**request, "job": known["job"]}
+        if name == "GET api/v1/graphs/overlay":
+            request = {**GRAPH, "overlay": known["overlay"]}
         if name == "GET api/v1/debugger/op":
             request = {**DUMP, "graph": known["graph"], "op_name": known["op"]}
         options = {"params" if in_query else "json": request, "content": FILES.get(name)}
@@ -462,6 +468,8 @@ def iter_responses(client: TestClient) -> Iterator[tuple[str, Any]]:
         yield name, response
         if name == "GET api/v1/blobs":
             known["fingerprint"] = response.json()["fingerprint"][0]
+        if name == "POST api/v1/graphs/upload_overlay":
+            known["overlay"] = f"{response.json()['id']}:latency"
         if name == "POST api/v1/projector/project":
             known["job"] = response.json()["job"]
             layout = f"/api/v1/projector/layout?job={known['job']}"

@@ -118,6 +118,17 @@ def test_compared_embeddings_side_by_side_share_the_selection(
     page.mouse.up()
     # Only points that both embeddings have can be selected there.
     expect(selected_points(page)).to_have_text(f"{SECOND_RUN_COUNT} points selected")
+    # Further embeddings are linked in the same way.
+    page.get_by_role("button", name="Add an embedding").click()
+    page.get_by_role("dialog").get_by_role("option").first.click()
+    expect(other).to_have_count(2)
+    expect(page).to_have_url(re.compile("compare-more="))
+    for canvas in other.all():
+        expect(canvas).to_have_attribute("data-drawn", "1")
+    sizes = [get_stable_box(canvas) for canvas in other.all()]
+    assert abs(sizes[0].width - sizes[1].width) <= 1 and sizes[0].height == sizes[1].height
+    page.get_by_role("button", name=re.compile("^Remove .*moved.* from the comparison")).click()
+    expect(other).to_have_count(1)
     page.get_by_role("button", name="Transition").click()
     expect(other).to_have_count(0)
 
@@ -206,3 +217,10 @@ def test_millions_of_points_are_drawn_as_tiles(
         page, lambda: "0 points" not in (selected_points(page).text_content() or "0 points")
     )
     expect(selected_points(page)).to_contain_text("points selected")
+    table = open_table(page)
+    expect(table.get_by_role("status")).to_have_text("2,000,100 points")
+    expect(table.get_by_role("cell").first).to_have_text("0")
+    table.get_by_role("button", name="Row").click()
+    expect(table.get_by_role("cell").first).to_have_text("2000099")
+    table.get_by_role("button", name="Selected").click()
+    expect(table.get_by_role("status")).not_to_have_text("2,000,100 points")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -83,3 +85,32 @@ def test_npy_export() -> None:
     np.testing.assert_array_equal(loaded, arrays["w"])
     with pytest.raises(UsageError, match='no weights "v"'):
         encode_npy(arrays, "v")
+
+
+def make_safetensors(names: list[str]) -> bytes:
+    """Return a file with a tensor of two numbers for each name."""
+    header = {
+        name: {"dtype": "F32", "shape": [2], "data_offsets": [8 * index, 8 * index + 8]}
+        for index, name in enumerate(names)
+    }
+    text = json.dumps(header).encode()
+    values = np.arange(2 * len(names), dtype=np.float32).tobytes()
+    return len(text).to_bytes(8, "little") + text + values
+
+
+def test_safetensors_with_a_config_have_its_settings() -> None:
+    file = io.BytesIO()
+    config = {"architectures": ["BertModel"], "hidden_size": 16, "id2label": {"0": "a"}}
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("bert/config.json", json.dumps(config))
+        archive.writestr("bert/model-00001-of-00002.safetensors", make_safetensors(["a.fc.w"]))
+        archive.writestr("bert/model-00002-of-00002.safetensors", make_safetensors(["b.w", "b.b"]))
+    graph = parse_graph_file("bert.zip", file.getvalue())
+    assert list(zip(graph.names, graph.ops, strict=True)) == [
+        ("config.json", "BertModel"),
+        ("a/fc", "Module"),
+        ("b", "Module"),
+    ]
+    settings = graph.describe(0).attributes
+    assert (settings["hidden_size"], settings["id2label"]) == ("16", '{"0": "a"}')
+    assert read_weights(graph, 2)["b"].tolist() == [2.0, 3.0]

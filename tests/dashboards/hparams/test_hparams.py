@@ -23,6 +23,9 @@ from tracklight.dashboards.hparams.schemas import (
     SparklinesRequest,
 )
 from tracklight.errors import UsageError
+from tracklight.formats import hparams
+from tracklight.formats.event import encode_event
+from tracklight.formats.tfrecord import encode_record
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
@@ -185,3 +188,24 @@ def test_hostile_records_are_shown_and_exported(tmp_path: Path) -> None:
     assert response.metrics[0].key == "|</script>|\n"
     for kind in ("csv", "json", "latex", "markdown"):
         board.export(ExportRequest(format=kind))
+
+
+def test_display_names_are_used_in_sentences_and_files(tmp_path: Path) -> None:
+    """Two metrics with the same display name are told apart by their group, as in the page."""
+    lr = hparams.HParam("lr", display_name="Learning rate")
+    loss = [hparams.Metric("loss", group, display_name="Loss") for group in ("train", "test")]
+    declared = hparams.build_experiment([lr], loss)
+    logs.write(tmp_path, ".", encode_record(encode_event(1.0, 0, [declared])))
+    for number in range(20):
+        start = hparams.build_session_start({"lr": float(number)})
+        logs.write(tmp_path, f"{number}", encode_record(encode_event(1.0, 0, [start])))
+        for group in ("train", "test"):
+            logs.write(tmp_path, f"{number}/{group}", logs.point(0, number / 7, tag="loss"))
+    board = open_board(tmp_path)[1]
+    importance = board.importance(ImportanceRequest(metric="test|loss"))
+    assert importance.bars[0].label == "Learning rate"
+    assert importance.summary.text.startswith("In 20 trials, Loss depends mostly on Learning rate")
+    for file_format in ("csv", "json", "latex", "markdown"):
+        content = board.export(ExportRequest(format=file_format)).content.decode()  # type: ignore[arg-type]
+        for heading in ("Learning rate", "train/Loss", "test/Loss"):
+            assert heading in content

@@ -13,6 +13,7 @@ from tracklight.dashboards.projector.schemas import (
     KmeansMethod,
     MatchRequest,
     NeighborsRequest,
+    PointRowsRequest,
     ProjectionRequest,
     SearchRequest,
     UploadRequest,
@@ -126,3 +127,25 @@ def test_clusters_of_a_layout_of_some_rows(board: Board) -> None:
     assert failed.problem.code == "projector.too_many_clusters"
     assert failed.problem.args == {"points": 6, "count": 50}
     assert board.projector.clusters(JobRequest(too_many.job)).clusters == []
+
+
+def test_rows_are_sorted_on_the_server_and_returned_in_pages(board: Board) -> None:
+    trees = board.find("trees").id
+
+    def read(**fields: object) -> tuple[int, list[int]]:
+        response = board.projector.rows(PointRowsRequest(trees, **fields))  # type: ignore[arg-type]
+        return response.total, response.rows.tolist()
+
+    assert read(limit=3) == (ROWS, [0, 1, 2])
+    assert read(limit=2, offset=58) == (ROWS, [58, 59])
+    assert read(limit=2, descending=True) == (ROWS, [59, 58])
+    # Heights are numbers; kinds are texts, whose rows keep their order.
+    assert read(limit=2, sort="height", descending=True) == (ROWS, [59, 58])
+    assert read(limit=3, sort="kind") == (ROWS, [2, 6, 10])
+    assert read(sort="kind", within=SOME_ROWS) == (6, [6, 5, 9, 7, 4, 8])
+    page = board.projector.rows(
+        PointRowsRequest(trees, columns=["kind", "tree"], offset=4, limit=1)
+    )
+    assert page.cells == [["oak"], ["oak 4"]]
+    with pytest.raises(UsageError, match='no column "nothing"'):
+        read(sort="nothing")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import BinaryIO
 
 import numpy as np
@@ -202,6 +203,29 @@ class LabelColumn:
         with np.errstate(over="ignore"):
             column = np.array(numbers, np.float32)
         return column if self.codes is None else column[self.codes]
+
+    @cached_property
+    def _order(self) -> tuple[Int32, int]:
+        """All rows in ascending order, those without a value last, and how many have one."""
+        if self.numbers is not None:
+            order = np.argsort(self.numbers, kind="stable").astype(np.int32)
+            return order, int(np.count_nonzero(~np.isnan(self.numbers)))
+        by_text = sorted(range(len(self.values)), key=self.values.__getitem__)
+        # The empty text is the lowest; a column without codes may have it several times.
+        empty = sum(1 for _ in takewhile(lambda value: not self.values[value], by_text))
+        by_text = by_text[empty:] + by_text[:empty]
+        if self.codes is None:
+            return np.array(by_text, np.int32), len(by_text) - empty
+        rank = np.empty(len(by_text), np.int32)
+        rank[by_text] = np.arange(len(by_text), dtype=np.int32)
+        ranks = rank[self.codes]
+        known = int(np.count_nonzero(ranks < len(by_text) - empty))
+        return np.argsort(ranks, kind="stable").astype(np.int32), known
+
+    def sort_rows(self, descending: bool) -> Int32:
+        """Return all rows by their numbers or texts; those without a value are last."""
+        order, known = self._order
+        return np.concatenate([order[:known][::-1], order[known:]]) if descending else order
 
     @cached_property
     def missing_count(self) -> int:

@@ -30,8 +30,10 @@ from tracklight.analysis.graphs.model_files.torchscript import is_torchscript, p
 from tracklight.analysis.graphs.model_files.weight_files import (
     HDF5_MAGIC,
     is_safetensors,
+    list_safetensors,
     parse_keras_hdf5,
     parse_safetensors,
+    parse_safetensors_archive,
 )
 from tracklight.analysis.graphs.onnx import parse_onnx
 from tracklight.analysis.graphs.stablehlo import is_stablehlo, parse_stablehlo
@@ -177,13 +179,15 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
 
 
 def _parse_archive(data: bytes) -> Graph:
-    """Parse a zip archive: a .keras file, or a model of torch.export or torch.jit."""
+    """Parse a zip archive: a .keras file, a model of torch.export or torch.jit, or safetensors."""
     archive = ModelArchive(data)
     program = find_exported_program(archive)
     if program is not None:
         return parse_exported_program(archive, program)
     if is_torchscript(archive):
         return parse_torchscript(archive)
+    if list_safetensors(archive):
+        return parse_safetensors_archive(archive)
     if _KERAS_CONFIG in archive.names:
         return parse_keras(archive.read(_KERAS_CONFIG, _MAX_KERAS_CONFIG_BYTES))
     raise FormatError(

@@ -36,7 +36,9 @@ _MAX_SUMMARY_OPS = 12
 _CLUSTER = "_XlaCluster"
 _DTYPE_BITS = re.compile(r"[a-z]+(\d+)")
 
-ScaleName = Literal["device", "op", "time", "memory", "parameters", "cluster", "tpu", "change"]
+ScaleName = Literal[
+    "device", "op", "time", "memory", "parameters", "cluster", "tpu", "change", "overlay"
+]
 ScaleUnit = Literal["", "us", "bytes"]
 _TPU_CATEGORIES = ("compatible", "incompatible")
 

@@ -12,9 +12,15 @@ import numpy as np
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location
 from tracklight.analysis.graphs.groups import Group
 from tracklight.analysis.graphs.model import Graph, NodeDetails, format_shape
+from tracklight.analysis.graphs.model_files.node_data import parse_overlay_file
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file
 from tracklight.analysis.media.values import has_fingerprint
 from tracklight.dashboards.graphs.library import GraphLibrary, iter_graphs
+from tracklight.dashboards.graphs.overlays import (
+    OverlayLibrary,
+    build_overlay,
+    color_by_overlay,
+)
 from tracklight.dashboards.graphs.overview import (
     build_overview,
     build_statistics,
@@ -36,6 +42,9 @@ from tracklight.dashboards.graphs.schemas import (
     GroupsResponse,
     NodeRequest,
     NodeResponse,
+    OverlayRequest,
+    OverlayResponse,
+    OverlayRow,
     OverviewResponse,
     PathRequest,
     PathResponse,
@@ -62,6 +71,7 @@ from tracklight.errors import TracklightError
 from tracklight.plugin import Blob, Context, Dashboard, Empty, Route, Stream
 
 _MAX_UPLOAD_BYTES = 256 << 20
+_MAX_OVERLAY_BYTES = 32 << 20
 
 _UNSAFE_FILENAME = re.compile(r"[^\w.-]+")
 _MAX_FILENAME_LENGTH = 100
@@ -84,6 +94,7 @@ class Graphs(Dashboard):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._library = GraphLibrary(context)
+        self._overlays = OverlayLibrary()
 
     def routes(self) -> Sequence[Route]:
         return [
@@ -104,6 +115,13 @@ class Graphs(Dashboard):
             Route("path", PathRequest, self.path, "GET", immutable=has_fingerprint),
             Route("file", GraphFileRequest, self.file, "GET"),
             Route("upload", UploadRequest, self.upload, upload_bytes=_MAX_UPLOAD_BYTES),
+            Route(
+                "upload_overlay",
+                UploadRequest,
+                self.upload_overlay,
+                upload_bytes=_MAX_OVERLAY_BYTES,
+            ),
+            Route("overlay", OverlayRequest, self.overlay, "GET"),
         ]
 
     def prepare(self) -> None:
@@ -114,7 +132,9 @@ class Graphs(Dashboard):
 
     def graphs(self, request: Empty) -> GraphsResponse:
         """List the graphs of the log and those uploaded since the server started."""
-        return self._library.list_graphs()
+        response = self._library.list_graphs()
+        response.overlays = self._overlays.list_rows()
+        return response
 
     def about(self, request: GraphRequest) -> OverviewResponse:
         """Return the totals of a graph and its default view."""
@@ -141,6 +161,8 @@ class Graphs(Dashboard):
     def paint(self, request: ColoringRequest) -> ColoringResponse:
         """Return the category or number of each child of a group on a color scale."""
         graph_index = self._library.open(request)
+        if request.by == "overlay":
+            return color_by_overlay(graph_index, self._overlays, request)
         profile = self._library.get_profile(request, request.profile)
         return color_group(graph_index, request, profile)
 
@@ -192,6 +214,17 @@ class Graphs(Dashboard):
         """
         graph = parse_graph_file(request.name, request.body)
         return self._library.add_upload(request.name, graph, len(request.body))
+
+    def overlay(self, request: OverlayRequest) -> OverlayResponse:
+        """Return the range of uploaded data on a graph, the largest values and unknown names."""
+        return build_overlay(self._library.open(request), self._overlays, request)
+
+    def upload_overlay(self, request: UploadRequest) -> OverlayRow:
+        """Open a JSON or CSV file with numbers for nodes, to color any graph by them.
+
+        It is kept in memory until the server stops or sixteen other files have been uploaded.
+        """
+        return self._overlays.add(request.name, parse_overlay_file(request.name, request.body))
 
 
 # Download as a file

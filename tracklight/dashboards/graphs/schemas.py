@@ -8,6 +8,7 @@ import msgspec
 
 from tracklight.analysis.graphs.comparison import ChangeName
 from tracklight.analysis.graphs.groups import ChildKind, ChildRole
+from tracklight.analysis.graphs.model_files.node_data import CombineMode
 from tracklight.analysis.graphs.queries import Direction, SearchField
 from tracklight.analysis.graphs.statistics import ScaleName, ScaleUnit
 from tracklight.analysis.source import Sentence
@@ -16,6 +17,9 @@ from tracklight.types import Float64, Int32
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 NodePath = Annotated[str, msgspec.Meta(max_length=20_000)]
+
+#: A column of uploaded data of nodes, as ``id:column``.
+OverlayColumn = Annotated[str, msgspec.Meta(max_length=10_000)]
 
 
 class GraphRequest(msgspec.Struct):
@@ -51,6 +55,20 @@ class ColoringRequest(GroupRequest):
 
     by: str = "structure"
     profile: str | None = None
+    overlay: OverlayColumn | None = None
+    """The column of uploaded data to color by, if ``by`` is "overlay"."""
+    baseline: OverlayColumn | None = None
+    """A column to subtract."""
+    combine: CombineMode = "max"
+    """How the values of the nodes in a group are combined."""
+
+
+class OverlayRequest(GraphRequest, kw_only=True):
+    """A column of uploaded data of nodes, less ``baseline`` if it is given."""
+
+    overlay: OverlayColumn
+    baseline: OverlayColumn | None = None
+    combine: CombineMode = "max"
 
 
 class StatisticsRequest(GraphRequest):
@@ -152,9 +170,19 @@ class GraphRow(msgspec.Struct):
     """Tags of the run with execution times and memory for this graph."""
 
 
+class OverlayRow(msgspec.Struct):
+    """An uploaded file with numbers for nodes."""
+
+    id: str
+    name: str
+    columns: list[str]
+
+
 class GraphsResponse(msgspec.Struct):
     cursor: str
     graphs: list[GraphRow]
+    overlays: list[OverlayRow] = []
+    """The uploaded data of nodes, which can be shown on any graph."""
 
 
 class NamedCount(msgspec.Struct):
@@ -288,6 +316,36 @@ class ColoringResponse(msgspec.Struct):
     """For each child, the categories of its nodes."""
     value: Float64 | None
     """For each child a number; NaN if unknown."""
+    overlay_value: Float64 | None = None
+    baseline_value: Float64 | None = None
+    """The numbers of which ``value`` is the difference, if two columns of data are compared."""
+
+
+class OverlayNodeRow(msgspec.Struct):
+    """A node with its value, or with the difference of two."""
+
+    path: str
+    op: str
+    value: float
+    overlay_value: float
+    baseline_value: float | None
+    ancestors: list[str]
+
+
+class OverlayResponse(msgspec.Struct):
+    """A column of uploaded data on a graph."""
+
+    low: float
+    high: float
+    """The range of the values of all nodes and of the groups at the top level."""
+    nodes: int
+    groups: int
+    """Number of nodes and groups that the file has values for."""
+    top: list[OverlayNodeRow]
+    """The nodes with the largest values by magnitude."""
+    unknown: list[str]
+    """Names in the file that the graph does not have, at most 20."""
+    unknown_total: int
 
 
 class ScaleRow(msgspec.Struct):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from tracklight.analysis.experiments.metrics import make_reduction
+from tracklight.analysis.experiments.metrics import Metric, make_reduction
 from tracklight.analysis.experiments.session_store import SessionStore
 from tracklight.dashboards.hparams.responses import SessionTable, select_rows
 from tracklight.dashboards.hparams.schemas import ExportFormat, ExportRequest
@@ -160,7 +160,15 @@ class _ColumnBuilder:
         column = self._table.read_metric(self._table.get_metric(key))
         values, steps = column.values[self._rows], column.steps[self._rows]
         cells = zip(values.tolist(), np.isnan(steps).tolist(), strict=True)
-        return column.metric.label, [None if is_missing else value for value, is_missing in cells]
+        heading = self._make_metric_heading(column.metric)
+        return heading, [None if is_missing else value for value, is_missing in cells]
+
+    def _make_metric_heading(self, metric: Metric) -> str:
+        """Return the label; with the group if several metrics have it, as in the page."""
+        labels = [it.label for it in self._table.snapshot.metrics]
+        if labels.count(metric.label) > 1 and metric.group:
+            return f"{metric.group}/{metric.label}"
+        return metric.label
 
 
 def _make_number_cells(values: Float64) -> list[ExportCell]:

@@ -32,6 +32,7 @@ from tracklight.dashboards.projector.responses import (
     make_file_stream,
     make_neighbors_response,
     make_point_response,
+    make_rows_response,
     make_similar_response,
 )
 from tracklight.dashboards.projector.schemas import (
@@ -63,6 +64,8 @@ from tracklight.dashboards.projector.schemas import (
     OutlineRequest,
     PointRequest,
     PointResponse,
+    PointRowsRequest,
+    PointRowsResponse,
     PositionsRequest,
     PositionsResponse,
     ProjectionRequest,
@@ -128,6 +131,7 @@ class Projector(Dashboard):
             Route("neighbors", NeighborsRequest, self.neighbors),
             Route("similar", SimilarRequest, self.similar),
             Route("search", SearchRequest, self.search),
+            Route("rows", PointRowsRequest, self.rows),
             Route("match", MatchRequest, self.match),
             Route("cluster", ClusterRequest, self.cluster),
             Route("clusters", JobRequest, self.clusters, "GET"),
@@ -233,6 +237,10 @@ class Projector(Dashboard):
         )
         rows = np.flatnonzero(mask).astype(np.int32)
         return SearchResponse(len(rows), rows)
+
+    def rows(self, request: PointRowsRequest) -> PointRowsResponse:
+        """Return the labels of some points, sorted by a column and page by page."""
+        return make_rows_response(self._load(request), request)
 
     def match(self, request: MatchRequest) -> MatchResponse:
         """Return which points of two embeddings are the same."""

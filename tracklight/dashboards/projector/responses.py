@@ -29,6 +29,8 @@ from tracklight.dashboards.projector.schemas import (
     NeighborsRequest,
     NeighborsResponse,
     PointResponse,
+    PointRowsRequest,
+    PointRowsResponse,
     SimilarRequest,
     SimilarResponse,
 )
@@ -205,6 +207,25 @@ def make_similar_response(
     listed = source_rows[:_MAX_SOURCE_LABELS].tolist()
     labels = [] if column is None else [source.get_column(column).get_text(row) for row in listed]
     return SimilarResponse(nearest, distances, listed, labels, len(source_rows))
+
+
+def make_rows_response(embedding: LoadedEmbedding, request: PointRowsRequest) -> PointRowsResponse:
+    """Return the labels of some points in the requested order.
+
+    Raises:
+        UsageError: There is no such column.
+    """
+    columns = [embedding.get_column(name) for name in request.columns]
+    if request.sort is None:
+        order = np.arange(embedding.row_count, dtype=np.int32)
+        order = order[::-1] if request.descending else order
+    else:
+        order = embedding.get_column(request.sort).sort_rows(request.descending)
+    if request.within is not None:
+        order = order[decode_row_bits(request.within, embedding.row_count)[order]]
+    rows = order[request.offset : request.offset + request.limit]
+    cells = [[column.get_text(row) for row in rows.tolist()] for column in columns]
+    return PointRowsResponse(len(order), rows, cells)
 
 
 # ---- Files

@@ -254,6 +254,20 @@ class SearchRequest(EmbeddingRequest):
     column: str | None = None
 
 
+class PointRowsRequest(EmbeddingRequest):
+    """The labels of at most ``limit`` points from ``offset`` on, of all or of those ``within``.
+
+    Points are sorted by the column ``sort``, by row number if it is null.
+    """
+
+    columns: Annotated[list[Name], msgspec.Meta(max_length=100)] = []
+    within: RowBits | None = None
+    sort: Name | None = None
+    descending: bool = False
+    offset: NonNegativeInt = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
+
+
 class MatchRequest(EmbeddingRequest, kw_only=True):
     """The rows of two embeddings that are the same point.
 
@@ -424,6 +438,14 @@ class LabelCell(msgspec.Struct):
 
     name: str
     text: str
+
+
+class PointRowsResponse(msgspec.Struct):
+    """A page of points; ``cells`` has the texts of each requested column."""
+
+    total: int
+    rows: Int32
+    cells: list[list[str]]
 
 
 class PointResponse(msgspec.Struct):

@@ -2135,6 +2135,19 @@ export interface GraphsRoutes {
     readonly request: GraphsUploadRequest;
     readonly response: GraphRow;
   };
+  /**
+   * Open a JSON or CSV file with numbers for nodes, to color any graph by them. It is kept in
+   * memory until the server stops or sixteen other files have been uploaded.
+   */
+  readonly 'POST upload_overlay': {
+    readonly request: GraphsUploadRequest;
+    readonly response: OverlayRow;
+  };
+  /** Return the range of uploaded data on a graph, the largest values and unknown names. */
+  readonly 'GET overlay': {
+    readonly request: OverlayRequest;
+    readonly response: OverlayResponse;
+  };
 }
 
 export interface AttributeRow {
@@ -2244,6 +2257,12 @@ export interface ColoringRequest extends GroupRequest {
   /** Default: `"structure"`. */
   readonly by?: string;
   readonly profile?: string | null;
+  /** The column of uploaded data to color by, if `by` is "overlay". */
+  readonly overlay?: string | null;
+  /** A column to subtract. */
+  readonly baseline?: string | null;
+  /** How the values of the nodes in a group are combined. Default: `"max"`. */
+  readonly combine?: CombineMode;
 }
 
 /** The category or number of each child; the scale is in the statistics. */
@@ -2255,7 +2274,13 @@ export interface ColoringResponse {
   readonly counts: readonly (readonly CategoryCount[])[];
   /** For each child a number; NaN if unknown. */
   readonly value: Float64Array | null;
+  readonly overlay_value: Float64Array | null;
+  /** The numbers of which `value` is the difference, if two columns of data are compared. */
+  readonly baseline_value: Float64Array | null;
 }
+
+/** How the values of the nodes in a group are combined; `max` is the largest by magnitude. */
+export type CombineMode = 'mean' | 'max' | 'sum';
 
 export interface DifferenceRow {
   /** A property of nodes, such as `operation` or `inputs`, or the name of an attribute. */
@@ -2332,6 +2357,8 @@ export interface GraphStepRow {
 export interface GraphsResponse {
   readonly cursor: string;
   readonly graphs: readonly GraphRow[];
+  /** The uploaded data of nodes, which can be shown on any graph. */
+  readonly overlays: readonly OverlayRow[];
 }
 
 /** A query; all of its words must match. */
@@ -2481,6 +2508,46 @@ export interface OutputRow {
   readonly elements: number | null;
 }
 
+/** A node with its value, or with the difference of two. */
+export interface OverlayNodeRow {
+  readonly path: string;
+  readonly op: string;
+  readonly value: number;
+  readonly overlay_value: number;
+  readonly baseline_value: number | null;
+  readonly ancestors: readonly string[];
+}
+
+/** A column of uploaded data of nodes, less `baseline` if it is given. */
+export interface OverlayRequest extends GraphRequest {
+  readonly overlay: string;
+  readonly baseline?: string | null;
+  /** Default: `"max"`. */
+  readonly combine?: CombineMode;
+}
+
+/** A column of uploaded data on a graph. */
+export interface OverlayResponse {
+  readonly low: number;
+  /** The range of the values of all nodes and of the groups at the top level. */
+  readonly high: number;
+  readonly nodes: number;
+  /** Number of nodes and groups that the file has values for. */
+  readonly groups: number;
+  /** The nodes with the largest values by magnitude. */
+  readonly top: readonly OverlayNodeRow[];
+  /** Names in the file that the graph does not have, at most 20. */
+  readonly unknown: readonly string[];
+  readonly unknown_total: number;
+}
+
+/** An uploaded file with numbers for nodes. */
+export interface OverlayRow {
+  readonly id: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
 /** Totals of a graph that are known without describing every node. */
 export interface OverviewResponse {
   readonly nodes: number;
@@ -2543,7 +2610,8 @@ export type ScaleName =
   | 'parameters'
   | 'cluster'
   | 'tpu'
-  | 'change';
+  | 'change'
+  | 'overlay';
 
 /** A property that nodes can be colored by, with its range in the default view. */
 export interface ScaleRow {
@@ -3053,6 +3121,11 @@ export interface ProjectorRoutes {
     readonly request: ProjectorSearchRequest;
     readonly response: ProjectorSearchResponse;
   };
+  /** Return the labels of some points, sorted by a column and page by page. */
+  readonly 'POST rows': {
+    readonly request: PointRowsRequest;
+    readonly response: PointRowsResponse;
+  };
   /** Return which points of two embeddings are the same. */
   readonly 'POST match': {
     readonly request: MatchRequest;
@@ -3491,6 +3564,30 @@ export interface PointResponse {
   readonly cells: readonly LabelCell[];
   readonly vector: Float32Array;
   readonly length: number;
+}
+
+/**
+ * The labels of at most `limit` points from `offset` on, of all or of those `within`. Points are
+ * sorted by the column `sort`, by row number if it is null.
+ */
+export interface PointRowsRequest extends EmbeddingRequest {
+  /** Default: `[]`. */
+  readonly columns?: readonly string[];
+  readonly within?: Base64 | null;
+  readonly sort?: string | null;
+  /** Default: `false`. */
+  readonly descending?: boolean;
+  /** Default: `0`. */
+  readonly offset?: number;
+  /** Default: `200`. */
+  readonly limit?: number;
+}
+
+/** A page of points; `cells` has the texts of each requested column. */
+export interface PointRowsResponse {
+  readonly total: number;
+  readonly rows: Int32Array;
+  readonly cells: readonly (readonly string[])[];
 }
 
 /** The positions of some rows, of a sample of them if they are more than `limit`. */

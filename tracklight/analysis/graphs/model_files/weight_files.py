@@ -2,18 +2,21 @@
 
 A legacy Keras file (``model.save("model.h5")``) has the description of the model, so its graph is
 shown. A safetensors file has only tensors: its graph has a node for each module that owns some,
-without edges.
+without edges. In an archive with a ``config.json``, as Hugging Face writes it beside them, there is
+a node with these settings.
 """
 
 from __future__ import annotations
 
 import io
+import json
 from typing import Any
 
 from numpy.typing import NDArray
 
 from tracklight.analysis.graphs.keras import parse_keras
 from tracklight.analysis.graphs.model import Graph, TensorSpec, WeightReader, format_output
+from tracklight.analysis.graphs.model_files.archives import ModelArchive
 from tracklight.analysis.graphs.model_files.graph_builder import TensorGraphBuilder
 from tracklight.errors import FormatError
 from tracklight.formats.checkpoints.hdf5 import read_root_attribute
@@ -23,6 +26,8 @@ HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 #: Its suffix determines the reader.
 _FILE_NAME = "model.safetensors"
+#: The settings of a model of Hugging Face.
+_CONFIG = "config.json"
 #: The op of a node that stands for a module.
 _MODULE = "Module"
 _TYPES = {
@@ -64,6 +69,37 @@ def parse_safetensors(data: bytes) -> Graph:
     Raises:
         FormatError: The file is damaged.
     """
+    builder = TensorGraphBuilder()
+    _add_modules(builder, data)
+    return builder.build()
+
+
+def parse_safetensors_archive(archive: ModelArchive) -> Graph:
+    """Parse all safetensors files in an archive, and the ``config.json`` beside them.
+
+    Raises:
+        FormatError: A file is damaged.
+    """
+    builder = TensorGraphBuilder()
+    config = archive.find(_CONFIG)
+    if config is not None:
+        settings = archive.read_json(config)
+        architectures = settings.get("architectures")
+        first = architectures[0] if isinstance(architectures, list) and architectures else None
+        name = first or settings.get("model_type") or _CONFIG
+        attributes = {key: json.dumps(value) for key, value in settings.items()}
+        builder.add(_CONFIG, str(name), attributes=attributes)
+    for name in list_safetensors(archive):
+        _add_modules(builder, archive.read(name))
+    return builder.build()
+
+
+def list_safetensors(archive: ModelArchive) -> list[str]:
+    """Return the safetensors files of an archive; a large model has several."""
+    return sorted(name for name in archive.names if name.endswith(".safetensors"))
+
+
+def _add_modules(builder: TensorGraphBuilder, data: bytes) -> None:
     tensors = open_tensor_bytes(data, _FILE_NAME)
     modules: dict[str, dict[str, TensorSpec]] = {}
     keys: dict[str, dict[str, str]] = {}
@@ -73,7 +109,6 @@ def parse_safetensors(data: bytes) -> Graph:
             _TYPES.get(info.dtype, info.dtype), tuple(info.shape)
         )
         keys.setdefault(module, {})[name] = info.key
-    builder = TensorGraphBuilder()
     for module, specs in modules.items():
         builder.add(
             module.replace(".", "/") or "tensors",
@@ -84,7 +119,6 @@ def parse_safetensors(data: bytes) -> Graph:
             ),
             weights=_make_reader(data, keys[module]),
         )
-    return builder.build()
 
 
 def _make_reader(data: bytes, keys: dict[str, str]) -> WeightReader:

@@ -1,6 +1,12 @@
 import type { Query } from '../../api/create-query.svelte';
 import { defineQuery } from '../../api/query-definition';
-import type { GraphRequest, GraphRow, GraphsResponse } from '../../api/schemas';
+import type {
+  CombineMode,
+  GraphRequest,
+  GraphRow,
+  GraphsResponse,
+  OverlayRow,
+} from '../../api/schemas';
 import * as codec from '../../lib/codecs';
 import type { Codec } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
@@ -10,6 +16,7 @@ import type { Direction } from './layout/layout-types';
 export const DIRECTIONS = ['down', 'right'] as const satisfies readonly Direction[];
 export const TRACE_MODES = ['off', 'inputs', 'outputs', 'both'] as const;
 export type TraceMode = (typeof TRACE_MODES)[number];
+export const COMBINE_MODES = ['max', 'mean', 'sum'] as const satisfies readonly CombineMode[];
 export type GraphParams = ReturnType<typeof createGraphParams>;
 
 /** The point in the center of the canvas, and the zoom: `x,y,scale`. */
@@ -52,6 +59,10 @@ export function createGraphParams({ url, preferences }: Pick<Context, 'url' | 'p
     /** Empty for the first available scale. */
     colorBy: url.param('graph-color', codec.text, ''),
     profile: url.param('profile', codec.text, ''),
+    /** The column of uploaded node data, as `id:column`; empty for the last file. */
+    overlay: url.param('node-data', codec.text, ''),
+    overlayBaseline: url.param('node-data-compare', codec.text, ''),
+    combine: url.param('node-data-groups', codec.choice(COMBINE_MODES, 'max'), 'max'),
     direction: url.param('direction', codec.choice(DIRECTIONS, 'down'), 'down'),
     foldSeries: url.param('collapse-series', codec.flag, true),
     /** Groups whose auxiliary nodes are shown. */
@@ -116,6 +127,30 @@ export class GraphCatalog {
     return profiles.find((tag) => tag === this.#params.profile.value) ?? profiles[0] ?? null;
   });
 
+  get overlays(): readonly OverlayRow[] {
+    return this.list.data?.overlays ?? [];
+  }
+
+  /** All columns of uploaded node data, as `id:column`. */
+  readonly overlayColumns = $derived.by<readonly string[]>(() =>
+    this.overlays.flatMap(({ id, columns }) => columns.map((column) => `${id}:${column}`)),
+  );
+
+  /** The column in the URL, or the first one of the last file; null if there is none. */
+  readonly overlay = $derived.by<string | null>(() => {
+    const last = this.overlays.at(-1);
+    const first = last ? `${last.id}:${last.columns[0] ?? ''}` : null;
+    return this.overlayColumns.find((key) => key === this.#params.overlay.value) ?? first;
+  });
+
+  /** The column that is subtracted. */
+  readonly overlayBaseline = $derived.by<string | null>(
+    () =>
+      this.overlayColumns.find(
+        (key) => key === this.#params.overlayBaseline.value && key !== this.overlay,
+      ) ?? null,
+  );
+
   /** Show a graph in its default view. */
   open(id: string): void {
     const params = this.#params;
@@ -136,17 +171,48 @@ export class GraphCatalog {
     this.#params.view.set(null);
   }
 
+  /** Open a model, or data of nodes for the graph that is shown. */
   async upload(file: File): Promise<void> {
+    if (this.current && (await isNodeData(file))) return this.#uploadOverlay(file);
     const { queries } = this.#context;
     const row = await queries.mutate('POST graphs/upload', { name: file.name, body: file });
-    const list = this.list.data ?? { cursor: '', graphs: [] };
+    const list = this.list.data ?? { cursor: '', graphs: [], overlays: [] };
     queries.set(graphsQuery, {}, { ...list, graphs: [...list.graphs, row] });
     // The server keeps a few uploads only: the oldest may be gone.
     queries.invalidate(graphsQuery);
     this.open(row.id);
   }
 
+  async #uploadOverlay(file: File): Promise<void> {
+    const { queries } = this.#context;
+    const request = { name: file.name, body: file };
+    const row = await queries.mutate('POST graphs/upload_overlay', request);
+    const list = this.list.data ?? { cursor: '', graphs: [], overlays: [] };
+    queries.set(graphsQuery, {}, { ...list, overlays: [...this.overlays, row] });
+    // The server keeps some files only: the oldest may be gone.
+    queries.invalidate(graphsQuery);
+    this.#params.overlay.set(`${row.id}:${row.columns[0] ?? ''}`, 'push');
+    this.#params.colorBy.set('overlay');
+  }
+
   #find(id: string): GraphRow | undefined {
     return this.rows.find((row) => row.id === id);
+  }
+}
+
+/** Return whether a file has data of nodes: a table, or JSON that is not a Keras model. */
+async function isNodeData(file: File): Promise<boolean> {
+  if (/\.[ct]sv$/i.test(file.name)) return true;
+  return /\.json$/i.test(file.name) && !isKerasModel(await file.text());
+}
+
+export function isKerasModel(text: string): boolean {
+  try {
+    const content: unknown = JSON.parse(text);
+    return typeof content === 'object' && content !== null && 'config' in content
+      ? typeof content.config === 'object'
+      : false;
+  } catch {
+    return false;
   }
 }

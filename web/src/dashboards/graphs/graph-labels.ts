@@ -1,9 +1,9 @@
 /** Texts about graphs, nodes and edges. */
-import type { ChangeName, GraphRow, ScaleName, SearchHitRow } from '../../api/schemas';
+import type { ChangeName, GraphRow, OverlayRow, ScaleName, SearchHitRow } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/graphs';
 import { groupOptions, type OptionGroup } from '../../components/options';
-import { formatCount } from '../../lib/format';
+import { formatCount, formatValue } from '../../lib/format';
 import { type GraphEdge, type GraphNode, isExpandable } from './graph-model';
 import type { EdgeStubs } from './visible-graph';
 
@@ -49,6 +49,44 @@ export function listStubFields({ inputs, outputs }: EdgeStubs): [string, string]
   return fields.filter(([, text]) => text !== '');
 }
 
+/** The name of a column of uploaded data: that of the file, and of the column if it has several. */
+export function overlayName(key: string, overlays: readonly OverlayRow[]): string {
+  const separator = key.indexOf(':');
+  const row = overlays.find(({ id }) => id === key.slice(0, separator));
+  if (!row) return key;
+  return joinTexts([row.name, row.columns.length > 1 ? key.slice(separator + 1) : '']);
+}
+
+/** Uploaded data of a node; the baseline is null if nothing is compared. */
+export interface OverlayValue {
+  readonly value: number | null;
+  readonly baseline: number | null;
+}
+
+interface ShownOverlays {
+  readonly overlays: readonly OverlayRow[];
+  readonly overlay: string | null;
+  readonly overlayBaseline: string | null;
+}
+
+/** The uploaded data of a node: one value, or two and their difference. */
+export function listOverlayFields(
+  found: OverlayValue | null,
+  { overlays, overlay, overlayBaseline }: ShownOverlays,
+): [string, string][] {
+  if (!found || overlay === null) return [];
+  const { value, baseline } = found;
+  const format = (number: number | null): string => (number === null ? '' : formatValue(number));
+  const own: [string, string] = [overlayName(overlay, overlays), format(value)];
+  if (overlayBaseline === null) return [own];
+  const difference = value === null || baseline === null ? null : value - baseline;
+  return [
+    own,
+    [overlayName(overlayBaseline, overlays), format(baseline)],
+    [m.dataDifference, format(difference)],
+  ];
+}
+
 /** What an edge carries. */
 export function describeEdge({ change, count, dtype, elementCount, ...edge }: GraphEdge): string {
   const changed = changeLabel(change);
@@ -87,6 +125,7 @@ export const SCALE_LABELS: Readonly<Record<ScaleName | 'structure' | 'none', str
   time: m.fieldTime,
   memory: common.memory,
   tpu: m.colorByTpu,
+  overlay: m.dataTitle,
   none: common.none,
 };
 

@@ -56,7 +56,7 @@ export class GraphsState {
     this.params = createGraphParams(context);
     this.catalog = new GraphCatalog(context, this.params);
     this.queries = new GraphQueries(context, this.params, this.catalog);
-    this.coloring = new NodeColoring(this.params, this.queries);
+    this.coloring = new NodeColoring(this.params, this.catalog, this.queries);
     this.highlights = new GraphHighlights(this);
     $effect(() => {
       void this.catalog.referenceKey;

@@ -25,6 +25,7 @@ vi.stubGlobal('innerWidth', 1440);
 
 const LIST: GraphsResponse = {
   cursor: '',
+  overlays: [],
   graphs: [
     {
       ...{ id: 'g', run: 'train', tag: 't', title: 'Model', kind: 'op', plugin: 'graphs' },

@@ -9,6 +9,7 @@ import type {
   GroupRequest,
   GroupResponse,
   NodeResponse,
+  OverlayResponse,
   OverviewResponse,
   PathResponse,
   ScaleName,
@@ -24,6 +25,7 @@ import { isPlaceholder } from './visible-graph';
 // show the graphs as they were when they were opened.
 const overviewQuery = defineQuery('GET graphs/about', { scope: 'immutable' });
 const statisticsQuery = defineQuery('GET graphs/statistics', { scope: 'immutable', maxCost: 20 });
+const overlayQuery = defineQuery('GET graphs/overlay', { scope: 'immutable', maxCost: 20 });
 const coloringQuery = defineQuery('GET graphs/paint', { scope: 'immutable' });
 const searchQuery = defineQuery('GET graphs/search', { scope: 'immutable', priority: 'high' });
 const nodeQuery = defineQuery('GET graphs/node', { scope: 'immutable', priority: 'high' });
@@ -87,6 +89,8 @@ const isSameGraph = (previous: GraphRequest, next: GraphRequest): boolean =>
 export class GraphQueries {
   readonly overview: Query<OverviewResponse>;
   readonly statistics: Query<StatisticsResponse>;
+  /** The uploaded node data that the nodes are colored by. */
+  readonly overlay: Query<OverlayResponse>;
   readonly search: Query<GraphsSearchResponse>;
   /** Details of the selected node. */
   readonly node: Query<NodeResponse>;
@@ -110,6 +114,15 @@ export class GraphQueries {
       catalog.reference && fields && { ...catalog.reference, ...fields };
     const fold = (): boolean => params.foldSeries.value;
 
+    const getOverlay = () =>
+      catalog.overlay === null
+        ? null
+        : {
+            overlay: catalog.overlay,
+            baseline: catalog.overlayBaseline,
+            combine: params.combine.value,
+          };
+
     this.#groups = new QueryMap(
       queries,
       groupQuery,
@@ -122,7 +135,8 @@ export class GraphQueries {
       (group) => {
         const by = this.#getScale();
         const limit = this.#getLimit(group);
-        return withReference(by && { group, fold: fold(), limit, by, profile: catalog.profile });
+        const source = by === 'overlay' ? getOverlay() : { profile: catalog.profile };
+        return withReference(by && source && { group, fold: fold(), limit, by, ...source });
       },
       { keepPrevious: false },
     );
@@ -134,6 +148,12 @@ export class GraphQueries {
       queries,
       statisticsQuery,
       () => withReference(this.hasRoot ? { profile: catalog.profile } : null),
+      { keepPrevious: isSameGraph },
+    );
+    this.overlay = createQuery(
+      queries,
+      overlayQuery,
+      () => withReference(this.#getScale() === 'overlay' ? getOverlay() : null),
       { keepPrevious: isSameGraph },
     );
     this.search = createQuery(

@@ -16,6 +16,9 @@ export interface EmbeddingReference {
   readonly mark: string;
 }
 
+/** Embeddings side by side, besides the current and the compared one. */
+export const MAX_MORE_OTHERS = 4;
+
 /** All embeddings of the log and uploaded ones, and which of them are shown. */
 export class EmbeddingCatalog {
   readonly #context: Context;
@@ -75,6 +78,35 @@ export class EmbeddingCatalog {
     pickVersion(this.other, this.#params.otherVersion.value),
   );
   readonly otherReference = $derived.by(() => createReference(this.other, this.otherVersion));
+
+  /** Further embeddings beside the compared one, each with its last version. */
+  readonly moreOthers = $derived.by<readonly EmbeddingRow[]>(() => {
+    if (!this.other) return [];
+    const rows = this.#params.moreOthers.value.flatMap((id) => this.#find(id) ?? []);
+    return rows.filter((row) => this.#isUnused(row)).slice(0, MAX_MORE_OTHERS);
+  });
+
+  /** Embeddings that can be added to those that are shown side by side. */
+  readonly addable = $derived.by<readonly EmbeddingRow[]>(() => {
+    if (this.moreOthers.length >= MAX_MORE_OTHERS) return [];
+    return this.rows.filter((row) => this.#isUnused(row) && !this.moreOthers.includes(row));
+  });
+
+  /** The reference of one of the compared embeddings; null if there are fewer. */
+  getComparedReference(slot: number): EmbeddingReference | null {
+    if (slot === 0) return this.otherReference;
+    const row = this.moreOthers[slot - 1];
+    return createReference(row, row?.versions.at(-1));
+  }
+
+  /** The embedding in a slot of the comparison. */
+  getCompared(slot: number): EmbeddingRow | undefined {
+    return slot === 0 ? this.other : this.moreOthers[slot - 1];
+  }
+
+  #isUnused({ id, problem }: EmbeddingRow): boolean {
+    return problem === null && id !== this.current?.id && id !== this.other?.id;
+  }
 
   /** Embeddings that the current one can be compared with; its own versions count. */
   readonly comparable = $derived.by<readonly EmbeddingRow[]>(() =>

@@ -14,7 +14,11 @@ import {
   normalizePositions,
   type PointPositions,
 } from '../../charts/points/point-scene';
-import type { EmbeddingCatalog, EmbeddingReference } from './embedding-catalog.svelte';
+import {
+  type EmbeddingCatalog,
+  type EmbeddingReference,
+  MAX_MORE_OTHERS,
+} from './embedding-catalog.svelte';
 import { LayoutJob } from './projector-jobs.svelte';
 import {
   needsConfirmation,
@@ -23,7 +27,7 @@ import {
   type ProjectionRequestFields,
   type ProjectorParams,
 } from './projector-params';
-import { densityQuery, matchQuery, qualityQuery, regionsQuery } from './query';
+import { densityQuery, infoQuery, matchQuery, qualityQuery, regionsQuery } from './query';
 
 /** What layouts are computed from. */
 export interface LayoutSource {
@@ -31,7 +35,6 @@ export interface LayoutSource {
   readonly params: ProjectorParams;
   readonly catalog: EmbeddingCatalog;
   readonly info: Query<EmbeddingInfo>;
-  readonly otherInfo: Query<EmbeddingInfo>;
   /** The method and its settings; null if some are missing. */
   readonly getRequestFields: () => ProjectionRequestFields | null;
   /** The number of points to be laid out. */
@@ -50,14 +53,82 @@ export interface LayoutRegion {
 /** Smaller layouts have no names of regions unless the user wants them. */
 const MIN_REGION_ROWS = 200;
 
+/** Where one of the compared embeddings has the points of the current one. */
+export class ComparedLayout {
+  readonly slot: number;
+  readonly info: Query<EmbeddingInfo>;
+  readonly job: LayoutJob;
+  readonly #match: Query<MatchResponse>;
+  readonly #source: LayoutSource;
+  readonly #layouts: ProjectorLayouts;
+
+  /** Call it where effects can be created. */
+  constructor(source: LayoutSource, layouts: ProjectorLayouts, slot: number) {
+    const { context } = source;
+    const getReference = (): EmbeddingReference | null => source.catalog.getComparedReference(slot);
+    // Another version of the same embedding replaces the current one when it is loaded.
+    const keepPrevious = (a: { id: string }, b: { id: string }): boolean => a.id === b.id;
+    this.slot = slot;
+    this.#source = source;
+    this.#layouts = layouts;
+    this.info = context.query(infoQuery, getReference, { keepPrevious });
+    this.job = new LayoutJob(
+      context,
+      () => this.#getRequest(getReference()),
+      () => layouts.axes,
+    );
+    this.#match = context.query(matchQuery, () => {
+      const [own, other] = [layouts.reference, getReference()];
+      return own && other ? { ...own, other, column: source.params.otherBy.value } : null;
+    });
+  }
+
+  get matchedCount(): number | null {
+    return this.#match.data?.matched ?? null;
+  }
+
+  /** Positions of the same points; NaN for points that the embedding does not have. */
+  readonly positions = $derived.by<Float32Array | null>(() => {
+    const { layout } = this.job;
+    const { bounds, positions: own } = this.#layouts;
+    const match = this.#match.data;
+    if (!layout || !match || !bounds || !own) return null;
+    const compared = normalizePositions(layout, this.info.data?.rows ?? 0, bounds);
+    const positions = new Float32Array(own.length).fill(NaN);
+    match.rows.forEach((other, row) => {
+      if (other >= 0) positions.set(compared.subarray(3 * other, 3 * other + 3), 3 * row);
+    });
+    return positions;
+  });
+
+  /** The positions beside those of the current embedding; null if they are not side by side. */
+  readonly displayed = $derived.by<PointPositions | null>(() => {
+    const current = this.positions;
+    if (!current || !this.#source.params.comparisonView.value) return null;
+    return { count: current.length / 3, current, previous: null };
+  });
+
+  #getRequest(other: EmbeddingReference | null) {
+    const fields = this.#source.getRequestFields();
+    const { main, reference } = this.#layouts;
+    if (!fields || !other || !reference) return null;
+    if (!main.isDone) return main.isPending ? 'pending' : null;
+    const { otherBy } = this.#source.params;
+    const align = main.status?.job ?? null;
+    return { ...other, ...fields, rows: null, align_to: align, align_by: otherBy.value };
+  }
+}
+
 /** Positions of the points by the selected method, and of those that they are compared with. */
 export class ProjectorLayouts {
   readonly main: LayoutJob;
-  readonly other: LayoutJob;
+  /** The compared embedding. */
+  readonly other: ComparedLayout;
+  /** The compared embedding and those that can be added to it. */
+  readonly compared: readonly ComparedLayout[];
   readonly quality: Query<QualityResponse>;
   /** The layout of the last version if another one is shown. */
   readonly #base: LayoutJob;
-  readonly #match: Query<MatchResponse>;
   readonly #regions: Query<RegionsResponse>;
   readonly #density: Query<DensityResponse>;
   readonly #source: LayoutSource;
@@ -76,8 +147,9 @@ export class ProjectorLayouts {
       getAxes,
       () => !source.usesTiles(),
     );
-    this.other = new LayoutJob(context, () => this.#getOtherRequest(), getAxes);
-    this.#match = context.query(matchQuery, () => this.#getMatchRequest());
+    this.other = new ComparedLayout(source, this, 0);
+    const more = Array.from({ length: MAX_MORE_OTHERS }, (_, index) => index + 1);
+    this.compared = [this.other, ...more.map((slot) => new ComparedLayout(source, this, slot))];
     this.quality = context.query(
       qualityQuery,
       () => {
@@ -102,14 +174,14 @@ export class ProjectorLayouts {
   }
 
   /** The loaded embedding. Labels and positions must belong to the same version. */
-  readonly #reference = $derived.by<EmbeddingReference | null>(() => {
+  readonly reference = $derived.by<EmbeddingReference | null>(() => {
     const info = this.#source.info.data;
     return info ? { id: info.id, index: info.index, mark: info.mark } : null;
   });
 
   readonly #request = $derived.by(() => {
     const fields = this.#source.getRequestFields();
-    return this.#reference && fields ? { ...this.#reference, ...fields } : null;
+    return this.reference && fields ? { ...this.reference, ...fields } : null;
   });
 
   readonly #key = $derived(JSON.stringify(this.#request));
@@ -149,7 +221,7 @@ export class ProjectorLayouts {
 
   /** Dense regions with names, in the coordinates of the canvas; the largest first. */
   readonly regions = $derived.by<readonly LayoutRegion[]>(() => {
-    const bounds = this.#bounds;
+    const bounds = this.bounds;
     if (!bounds) return [];
     return (this.#regions.data?.regions ?? []).map(({ name, count, position }) => {
       const along = (axis: number): number =>
@@ -167,13 +239,13 @@ export class ProjectorLayouts {
   );
 
   /** Settings of the method are missing. */
-  readonly isIncomplete = $derived.by(() => this.#reference !== null && this.#request === null);
+  readonly isIncomplete = $derived.by(() => this.reference !== null && this.#request === null);
 
   get rowCount(): number {
     return this.#source.info.data?.rows ?? 0;
   }
 
-  readonly #bounds = $derived.by<BoundingSphere | null>(() => {
+  readonly bounds = $derived.by<BoundingSphere | null>(() => {
     if (this.#source.usesTiles()) return this.density;
     return this.main.layout && computeBounds(this.main.layout);
   });
@@ -181,29 +253,15 @@ export class ProjectorLayouts {
   readonly positions = $derived.by<Float32Array | null>(() => {
     const { layout } = this.main;
     const count = this.rowCount;
-    if (!layout || !this.#bounds || count === 0) return null;
+    if (!layout || !this.bounds || count === 0) return null;
     // The layout of another version, until that of this one is there.
     const isOfOtherSize = layout.rows === null && layout.coordinates[0]?.length !== count;
-    return isOfOtherSize ? null : normalizePositions(layout, count, this.#bounds);
-  });
-
-  /** Positions of the same points in the compared embedding; NaN for points it does not have. */
-  readonly otherPositions = $derived.by<Float32Array | null>(() => {
-    const { layout } = this.other;
-    const match = this.#match.data;
-    const otherCount = this.#source.otherInfo.data?.rows ?? 0;
-    if (!layout || !match || !this.#bounds || !this.positions) return null;
-    const otherPositions = normalizePositions(layout, otherCount, this.#bounds);
-    const positions = new Float32Array(this.positions.length).fill(NaN);
-    match.rows.forEach((other, row) => {
-      if (other >= 0) positions.set(otherPositions.subarray(3 * other, 3 * other + 3), 3 * row);
-    });
-    return positions;
+    return isOfOtherSize ? null : normalizePositions(layout, count, this.bounds);
   });
 
   /** Null until there are positions. With a comparison, points move to the compared ones. */
   readonly displayed = $derived.by<PointPositions | null>(() => {
-    const [own, other] = [this.positions, this.otherPositions];
+    const [own, other] = [this.positions, this.other.positions];
     if (!own) return null;
     const count = own.length / 3;
     return other && !this.#source.params.comparisonView.value
@@ -211,21 +269,15 @@ export class ProjectorLayouts {
       : { count, current: own, previous: null };
   });
 
-  /** The compared positions beside the own ones; null if they are not shown side by side. */
-  readonly displayedOther = $derived.by<PointPositions | null>(() => {
-    const current = this.otherPositions;
-    if (!current || !this.#source.params.comparisonView.value) return null;
-    return { count: current.length / 3, current, previous: null };
-  });
+  /** The compared embeddings that are shown side by side with this one. */
+  readonly sideBySide = $derived.by<readonly ComparedLayout[]>(() =>
+    this.compared.filter(({ displayed }) => displayed !== null),
+  );
 
   /** The embedding is being loaded, or a layout computed. */
   get isPending(): boolean {
-    const jobs = [this.main, this.#base, this.other];
+    const jobs = [this.main, this.#base, ...this.compared.map(({ job }) => job)];
     return this.#source.info.isLoading || jobs.some((job) => job.isPending);
-  }
-
-  get matchedCount(): number | null {
-    return this.#match.data?.matched ?? null;
   }
 
   /** The layout is large and was not started, or it was cancelled. */
@@ -247,7 +299,7 @@ export class ProjectorLayouts {
   /** The last version if another one is shown. */
   readonly #alignedWith = $derived.by<EmbeddingReference | null>(() => {
     const { base } = this.#source.catalog;
-    return base && base.index !== this.#reference?.index ? base : null;
+    return base && base.index !== this.reference?.index ? base : null;
   });
 
   #getBaseRequest() {
@@ -262,21 +314,5 @@ export class ProjectorLayouts {
     if (!this.#alignedWith) return request;
     if (this.#base.isPending) return 'pending';
     return { ...request, align_to: this.#base.isDone ? (this.#base.status?.job ?? null) : null };
-  }
-
-  #getOtherRequest() {
-    const fields = this.#source.getRequestFields();
-    const other = this.#source.catalog.otherReference;
-    if (!fields || !other || !this.#reference) return null;
-    if (!this.main.isDone) return this.main.isPending ? 'pending' : null;
-    const { otherBy } = this.#source.params;
-    const align = this.main.status?.job ?? null;
-    return { ...other, ...fields, rows: null, align_to: align, align_by: otherBy.value };
-  }
-
-  #getMatchRequest() {
-    const { catalog, params } = this.#source;
-    const [own, other] = [this.#reference, catalog.otherReference];
-    return own && other ? { ...own, other, column: params.otherBy.value } : null;
   }
 }

@@ -56,6 +56,7 @@ export const PARAM_NAMES = {
   version: 'version',
   other: 'compare',
   otherVersion: 'compare-version',
+  moreOthers: 'compare-more',
   otherBy: 'compare-key',
   comparisonProgress: 'compare-progress',
   method: 'method',
@@ -121,6 +122,8 @@ export function createProjectorParams({ url, preferences }: Pick<Context, 'url' 
     /** The compared embedding. */
     other: param('other', codec.text, ''),
     otherVersion: param('otherVersion', codec.optionalNumber, null),
+    /** Further embeddings, which are shown side by side with the compared one. */
+    moreOthers: param('moreOthers', codec.list, []),
     /** The column that identifies points; empty for automatic, null for the row number. */
     otherBy: param('otherBy', codec.optionalText, ''),
     comparisonProgress: param('comparisonProgress', codec.number(0), 0),

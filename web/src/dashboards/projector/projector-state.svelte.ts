@@ -56,7 +56,6 @@ export class ProjectorState {
   readonly params: ProjectorParams;
   readonly catalog: EmbeddingCatalog;
   readonly info: Query<EmbeddingInfo>;
-  readonly #otherInfo: Query<EmbeddingInfo>;
   readonly search: Query<ProjectorSearchResponse>;
   readonly neighbors: Query<NeighborsResponse>;
   /** The points that are similar to a text or an image. */
@@ -88,7 +87,6 @@ export class ProjectorState {
     const isSameEmbedding = (a: { id: string }, b: { id: string }): boolean => a.id === b.id;
     const options = { keepPrevious: isSameEmbedding };
     this.info = context.query(infoQuery, () => catalog.reference, options);
-    this.#otherInfo = context.query(infoQuery, () => catalog.otherReference, options);
     this.selection = new PointSelection(params, getRowCount);
     this.search = context.query(searchQuery, () => this.#getSearchRequest(), {
       debounceMs: SEARCH_DEBOUNCE_MS,
@@ -108,7 +106,6 @@ export class ProjectorState {
     const { info, selection, search, neighbors, clusters, filters, similar } = this;
     this.layouts = new ProjectorLayouts({
       ...{ context, params, catalog, info },
-      otherInfo: this.#otherInfo,
       getRequestFields: () =>
         buildProjectionRequest(params, this.isSpherized, this.selection.isolated),
       getPointCount: () => this.pointCount,
@@ -182,11 +179,14 @@ export class ProjectorState {
     () => this.selection.isolatedCount ?? this.info.data?.rows ?? 0,
   );
 
-  /** Columns by which points of both embeddings can be matched. */
+  /** Columns by which points of all compared embeddings can be matched. */
   readonly sharedColumns = $derived.by<readonly string[]>(() => {
-    const otherNames = this.#otherInfo.data?.columns.map(({ name }) => name) ?? [];
-    const columns = this.info.data?.columns ?? [];
-    return columns.flatMap(({ name }) => (otherNames.includes(name) ? name : []));
+    const { compared } = this.layouts;
+    const infos = compared.flatMap(({ info }) => info.data ?? []);
+    const columns = infos.length > 0 ? (this.info.data?.columns ?? []) : [];
+    return columns
+      .map(({ name }) => name)
+      .filter((name) => infos.every((info) => info.columns.some((it) => it.name === name)));
   });
 
   /** In CSS pixels. */
@@ -206,7 +206,7 @@ export class ProjectorState {
     const { info, layouts, appearance, sprites, bookmarks } = this;
     const messages = [...(info.data?.problems ?? []), ...(layouts.main.layout?.notes ?? [])];
     const errors = [
-      layouts.other.error,
+      ...layouts.compared.map(({ job }) => job.error),
       layouts.densityError,
       appearance.error,
       sprites.error,
@@ -241,6 +241,29 @@ export class ProjectorState {
     otherVersion.set(id === current?.id ? (current.versions[0]?.index ?? null) : null);
     otherBy.set('');
     comparisonProgress.set(0);
+  }
+
+  /** Show one more embedding beside the compared one. */
+  addCompared(id: string): void {
+    const { moreOthers } = this.params;
+    moreOthers.set([...this.catalog.moreOthers.map((row) => row.id), id], 'push');
+  }
+
+  /** Remove one of the compared embeddings; those after it move up. */
+  removeCompared(slot: number): void {
+    const [first, ...rest] = this.catalog.moreOthers.map(({ id }) => id);
+    const { other, otherVersion, moreOthers } = this.params;
+    if (slot === 0) {
+      other.set(first ?? '', 'push');
+      otherVersion.set(null);
+      moreOthers.set(rest);
+    } else {
+      const more = this.catalog.moreOthers.filter((_, index) => index !== slot - 1);
+      moreOthers.set(
+        more.map(({ id }) => id),
+        'push',
+      );
+    }
   }
 
   /** Show a point and its neighbors; null for none. */

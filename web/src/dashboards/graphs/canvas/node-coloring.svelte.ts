@@ -1,11 +1,12 @@
 import type { ChangeName, ColoringResponse, ScaleRow } from '../../../api/schemas';
 import * as m from '../../../catalog/graphs';
+import { divergingRamp } from '../../../charts/points/point-colors';
 import type { ChartTheme } from '../../../charts/renderer/chart-theme';
 import type { SelectOption } from '../../../components/options';
 import { getLightness, getSequentialRamp, parseRgb, RUN_COLORS } from '../../../lib/colors';
-import { formatBytes, formatCount, formatUs } from '../../../lib/format';
-import type { GraphParams } from '../graph-catalog.svelte';
-import { categoryLabel, SCALE_LABELS } from '../graph-labels';
+import { formatBytes, formatCount, formatUs, formatValue } from '../../../lib/format';
+import type { GraphCatalog, GraphParams } from '../graph-catalog.svelte';
+import { categoryLabel, type OverlayValue, SCALE_LABELS } from '../graph-labels';
 import { type GraphEdge, type GraphNode, indexNodes, isExpandable } from '../graph-model';
 import type { GraphQueries } from '../query.svelte';
 
@@ -41,10 +42,12 @@ export type ColorBy = keyof typeof SCALE_LABELS;
 /** How nodes are colored, and what the colors mean. */
 export class NodeColoring {
   readonly #params: GraphParams;
+  readonly #catalog: GraphCatalog;
   readonly #queries: GraphQueries;
 
-  constructor(params: GraphParams, queries: GraphQueries) {
+  constructor(params: GraphParams, catalog: GraphCatalog, queries: GraphQueries) {
     this.#params = params;
+    this.#catalog = catalog;
     this.#queries = queries;
     queries.followColorings(() => this.#serverScale);
   }
@@ -58,6 +61,7 @@ export class NodeColoring {
       ...scales.filter((by) => by === 'change'),
       ...(hasStructure ? (['structure'] as const) : []),
       ...scales.filter((by) => by !== 'change'),
+      ...(this.#catalog.overlay === null ? [] : (['overlay'] as const)),
       'none',
     ];
     return names.map((value) => ({ value, label: SCALE_LABELS[value] }));
@@ -76,9 +80,29 @@ export class NodeColoring {
     return isLocal ? null : colorBy;
   });
 
-  readonly #scale = $derived.by<ScaleRow | undefined>(() =>
-    this.#queries.statistics.data?.scales.find(({ by }) => by === this.colorBy),
-  );
+  readonly #scale = $derived.by<ScaleRow | undefined>(() => {
+    const { statistics, overlay } = this.#queries;
+    if (this.colorBy !== 'overlay')
+      return statistics.data?.scales.find(({ by }) => by === this.colorBy);
+    if (!overlay.data) return undefined;
+    const { low, high } = overlay.data;
+    return { by: 'overlay', kind: 'number', unit: '', low, high, categories: [] };
+  });
+
+  /** The uploaded data of a node: its value, or the two that are compared; null if there is none. */
+  findOverlayValue(id: string): OverlayValue | null {
+    if (this.colorBy !== 'overlay') return null;
+    const position = this.#nodeIndex.get(id);
+    const coloring = position && this.#queries.getColoring(position.group);
+    if (!coloring) return null;
+    const read = (column: Readonly<ArrayLike<number>> | null | undefined): number | null => {
+      const value = column?.[position.index] ?? NaN;
+      return Number.isNaN(value) ? null : value;
+    };
+    const value = read(coloring.overlay_value);
+    const baseline = read(coloring.baseline_value);
+    return value === null && baseline === null ? null : { value, baseline };
+  }
 
   readonly #nodeIndex = $derived.by(() => indexNodes(this.#queries.groups));
 
@@ -172,10 +196,9 @@ function getScaleAppearance(
 ): NodeAppearance | null {
   if (scale.kind === 'number') {
     const value = coloring.value?.[child] ?? NaN;
-    // The square root separates small values: 1 % of the parameters is visibly more than none.
     return Number.isNaN(value)
       ? null
-      : getRampAppearance(Math.sqrt(value / (scale.high || 1)), theme);
+      : getFilledAppearance(getNumberColor(scale, value, theme), theme);
   }
   const counts = coloring.counts[child] ?? [];
   const total = counts.reduce((sum, [, count]) => sum + count, 0);
@@ -186,8 +209,22 @@ function getScaleAppearance(
   return parts.length === 0 ? null : getMixedAppearance(parts, theme);
 }
 
-function getRampAppearance(share: number, theme: ChartTheme): NodeAppearance {
-  const fill = getRampColor(share, theme);
+/** The range of uploaded data may have any bounds; with values on both sides of 0, 0 is gray. */
+function getNumberColor(scale: ScaleRow, value: number, theme: ChartTheme): string {
+  const { by, low, high } = scale;
+  // The square root separates small values: 1 % of the parameters is visibly more than none.
+  if (by !== 'overlay') return getRampColor(Math.sqrt(value / (high || 1)), theme);
+  if (low < 0) return getDivergingColor(value / Math.max(-low, high));
+  return getRampColor((value - low) / (high - low || 1), theme);
+}
+
+/** The color of a number from -1 to 1. */
+function getDivergingColor(position: number): string {
+  const share = 0.5 + Math.min(1, Math.max(-1, position)) / 2;
+  return divergingRamp(share);
+}
+
+function getFilledAppearance(fill: string, theme: ChartTheme): NodeAppearance {
   const isDark = getLightness(fill) < DARK_LIGHTNESS;
   return { fill, border: theme.axis, textColor: isDark ? '#ffffff' : '#1c1c22', parts: [] };
 }
@@ -225,15 +262,26 @@ const RAMP_STOPS = [0, 0.25, 0.5, 0.75, 1];
 function buildLegend(scale: ScaleRow, theme: ChartTheme): GraphLegendModel {
   const title = SCALE_LABELS[scale.by];
   if (scale.kind === 'number') {
-    const colors = RAMP_STOPS.map((share) => getRampColor(share, theme));
-    const ramp = { from: formatCount(0), to: formatScaleValue(scale.high, scale.unit), colors };
-    return { title, entries: [], more: 0, ramp };
+    return { title, entries: [], more: 0, ramp: buildRamp(scale, theme) };
   }
   const entries = scale.categories.slice(0, MAX_LEGEND_ENTRIES).map(({ name, count }) => ({
     name: m.legendCategory({ name: categoryLabel(scale.by, name), count: formatCount(count) }),
     color: getCategoryColor(scale, name),
   }));
   return { title, entries, more: scale.categories.length - entries.length, ramp: null };
+}
+
+function buildRamp(scale: ScaleRow, theme: ChartTheme): GraphLegendModel['ramp'] {
+  if (scale.by !== 'overlay') {
+    const colors = RAMP_STOPS.map((share) => getRampColor(share, theme));
+    return { from: formatCount(0), to: formatScaleValue(scale.high, scale.unit), colors };
+  }
+  const bound = Math.max(-scale.low, scale.high);
+  const [low, high] = scale.low < 0 ? [-bound, bound] : [scale.low, scale.high];
+  const colors = RAMP_STOPS.map((share) =>
+    getNumberColor(scale, low + share * (high - low), theme),
+  );
+  return { from: formatValue(low), to: formatValue(high), colors };
 }
 
 function formatScaleValue(value: number, unit: ScaleRow['unit']): string {

@@ -1,0 +1,45 @@
+/**
+ * Print the number of nodes and edges that Netron finds in model files, as JSON:
+ * `node count.mjs NETRON FILE...`, where NETRON is a checkout of Netron.
+ *
+ * An edge is an input that is an output of another node of the same graph. Of functions, as in a
+ * SavedModel, there is the number of their nodes, in total.
+ */
+import * as fs from 'node:fs/promises';
+import * as path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [netron, ...files] = process.argv.slice(2);
+const load = (name) => import(pathToFileURL(path.resolve(netron, name)).href);
+const [mock, node, view] = await Promise.all(
+  ['test/mock.js', 'source/node.js', 'source/view.js'].map(load),
+);
+
+function count({ nodes }) {
+  const outputs = new Set();
+  const list = (values) =>
+    (values ?? []).flatMap(({ value }) => value ?? []).filter((value) => value?.name);
+  for (const { outputs: values } of nodes)
+    for (const { name } of list(values)) outputs.add(name);
+  const inputs = nodes.flatMap(({ inputs: values }) => list(values));
+  const edges = inputs.filter(({ name, initializer }) => outputs.has(name) && !initializer);
+  return { nodes: nodes.length, edges: edges.length };
+}
+
+const host = new mock.Host({});
+const counts = {};
+for (const file of files) {
+  const { size, mtimeMs } = await fs.stat(file);
+  const stream = new node.FileStream(file, 0, size, mtimeMs);
+  const [folder, name] = [path.dirname(file), path.basename(file)];
+  const context = new mock.Context(host, folder, name, stream, new Map());
+  const model = await new view.ModelFactoryService(host).open(context);
+  const [first] = model.modules ?? model.graphs;
+  const functions = first.functions ?? model.functions ?? [];
+  // A module of StableHLO has nothing but functions.
+  const graph = functions.find((it) => it.name.endsWith('@main')) ?? first;
+  const others = functions.filter((it) => it !== graph);
+  const functionNodes = others.reduce((sum, { nodes }) => sum + nodes.length, 0);
+  counts[name] = { ...count(graph), functions: functionNodes };
+}
+console.log(JSON.stringify(counts));
