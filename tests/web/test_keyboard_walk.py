@@ -85,7 +85,7 @@ STOPS = [
         "Workspace",
         "Metrics",
         "img",
-        "^训练/损失",
+        "^训练.损失",
         ("Home", "ArrowRight"),
         "[role=status][aria-label='Values at cursor'] tbody tr",
     ),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 from starlette.testclient import TestClient
 
-from tracklight.dashboards.workspaces.dashboard import split_blocks
+from tests.dashboards.opening import make_context
+from tests.server.memory_source import MemorySource
+from tracklight.dashboards.workspaces.dashboard import Workspaces, split_blocks
 from tracklight.dashboards.workspaces.schemas import BoardCard, BoardDocument, BoardSection
 from tracklight.dashboards.workspaces.store import VERSION_INTERVAL_S, DocumentStore
 from tracklight.errors import ConflictError, LogError
+from tracklight.index.catalog import Catalog
 
 ROOTS = ["/logs"]
 CARD = BoardCard("c1", "scalars", "loss", settings={"smoothing": "0.9"}, runs=("conv",))
@@ -152,3 +156,26 @@ def test_report_is_sanitized() -> None:
     assert block.html is not None
     assert "<script" not in block.html
     assert 'href="javascript' not in block.html
+
+
+@pytest.mark.parametrize(
+    ("view", "exported"),
+    [
+        ({}, ["b1", "b2"]),
+        ({"tab": "workspaces", "workspace": "b2"}, ["b2"]),
+        ({"tab": "scalars"}, []),
+    ],
+)
+def test_static_export_has_the_documents_of_the_view(
+    source: MemorySource, view: dict[str, str], exported: list[str]
+) -> None:
+    context = make_context(cast(Catalog, source))
+    store = DocumentStore(root.path for root in source.roots)
+    for id in ("b1", "b2"):
+        store.save(msgspec.structs.replace(BOARD, id=id), 0)
+    dashboard = Workspaces(dataclasses.replace(context, view=view))
+    parts = dict(dashboard.export_static(["conv"]))
+    assert [path for path in parts if path != "documents"] == [
+        f"document?id={id}" for id in exported
+    ]
+    assert ("documents" in parts) == bool(exported)

@@ -23,14 +23,21 @@ export function createDocument(kind: DocumentKind, name: string): BoardDocument 
 
 export type NewCard = Pick<BoardCard, 'kind'> & Partial<Omit<BoardCard, 'id' | 'kind'>>;
 
+const USUAL_SIZE = { columns: 4, height: 280 };
+const USUAL_SIZES: Readonly<Record<string, typeof USUAL_SIZE>> = {
+  hparams: { columns: 12, height: 420 },
+  note: { columns: 4, height: 160 },
+  pr_curves: { columns: 4, height: 400 },
+  runs: { columns: 12, height: 360 },
+};
+
 export function createCard(card: NewCard): BoardCard {
   return {
     target: '',
     title: '',
     settings: {},
     runs: null,
-    columns: 4,
-    height: 280,
+    ...(USUAL_SIZES[card.kind] ?? USUAL_SIZE),
     ...card,
     id: makeId(),
   };

@@ -32,9 +32,6 @@ export interface CardKind {
   /** The dashboard whose server routes it uses. */
   readonly apiName: string;
   readonly hasSettings: boolean;
-  /** Size of a new card: columns of 12, and pixels. */
-  readonly columns: number;
-  readonly height: number;
   /** Return what can be shown; null if the user types it. */
   listTargets(context: Context): readonly CardTarget[] | null;
   load(): Promise<{ default: Component<CardKindProps> }>;
@@ -55,8 +52,6 @@ function defineKind(
     label,
     apiName: name,
     hasSettings: true,
-    columns: 4,
-    height: 280,
     listTargets,
     load: () => importWithMessages(namespace, load),
     ...rest,
@@ -149,14 +144,13 @@ export const CARD_KINDS: readonly CardKind[] = [
     m.kindHparams,
     (context) => (context.isDashboardActive('hparams') ? HPARAMS_PLOTS : []),
     () => import('./kinds/HParamsKind.svelte'),
-    { columns: 12, height: 420 },
   ),
   defineKind(
     'runs',
     m.kindRuns,
     () => [{ target: 'table', label: m.kindRuns }],
     () => import('./kinds/RunsKind.svelte'),
-    { namespace: 'run_table', columns: 12, height: 360, hasSettings: false },
+    { namespace: 'run_table', hasSettings: false },
   ),
   defineKind(
     'note',
@@ -166,7 +160,6 @@ export const CARD_KINDS: readonly CardKind[] = [
     {
       namespace: 'text',
       hasSettings: false,
-      height: 160,
     },
   ),
 ];

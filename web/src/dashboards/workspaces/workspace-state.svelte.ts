@@ -210,8 +210,6 @@ export class WorkspaceState {
     const card = createCard({
       kind: kind.name,
       target,
-      columns: this.document?.kind === 'report' ? 12 : kind.columns,
-      height: kind.height,
       settings: kind.name === 'hparams' ? { hp: target } : {},
       runs:
         this.document?.kind === 'report' ? this.context.runs.visible.map(({ name }) => name) : null,
