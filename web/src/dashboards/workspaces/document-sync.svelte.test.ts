@@ -99,6 +99,20 @@ test('changes of others are merged', async () => {
   ]);
 });
 
+test('undo keeps what others changed meanwhile', async () => {
+  sync.edit(setHeight(300));
+  await settle();
+  server.document = addCard(server.document, { ...loss, id: 'other' });
+  server.revision++;
+  await sync.load();
+  sync.undo();
+  await settle();
+  expect(listCards(server.document).map(({ id, height }) => [id, height])).toEqual([
+    ['loss', 280],
+    ['other', 280],
+  ]);
+});
+
 test.each([
   ['mine', 300],
   ['theirs', 500],

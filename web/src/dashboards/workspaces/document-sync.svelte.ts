@@ -157,7 +157,8 @@ export class DocumentSync {
   useTheirs(): void {
     const { conflict, document } = this;
     if (!conflict || !document) return;
-    this.#undo = [...this.#undo, document];
+    this.#undo = [...this.#carryOver(this.#undo, conflict.theirs), document];
+    this.#redo = [];
     this.document = this.#base = conflict.theirs;
     this.#revision = conflict.revision;
     this.conflict = null;
@@ -217,7 +218,22 @@ export class DocumentSync {
     if (this.hasChanges) this.#scheduleSave();
   }
 
+  /** Add a change of someone else to states of undo, so that undoing does not take it back. */
+  #carryOver(states: readonly BoardDocument[], theirs: BoardDocument): readonly BoardDocument[] {
+    const base = this.#base;
+    if (!base) return [];
+    const carried: BoardDocument[] = [];
+    for (const state of states.toReversed()) {
+      const merged = mergeDocuments(base, state, theirs);
+      if (!merged) break; // it cannot be undone without losing their change
+      carried.unshift(merged);
+    }
+    return carried;
+  }
+
   #accept({ document, revision, modified, blocks }: DocumentResponse): void {
+    this.#undo = this.#carryOver(this.#undo, document);
+    this.#redo = this.#carryOver(this.#redo, document);
     this.document = this.#base = document;
     this.#revision = revision;
     this.modified = modified;

@@ -85,8 +85,13 @@ export class WorkspaceState {
   /** Load the documents and follow the open one; call it where effects can be created. */
   startEffects(): void {
     void this.refresh();
+    // Most workspaces have curves: load their code together with the document.
+    findCardKind('scalars')
+      ?.load()
+      .catch(() => undefined);
     $effect(() => {
-      const id = this.isReady ? this.currentId : null;
+      // A document in the URL is loaded together with the list.
+      const id = this.#chosen.value !== '' || this.isReady ? this.currentId : null;
       if (id === null) {
         this.sync = null;
         return undefined;
