@@ -48,8 +48,8 @@ class Workspaces(Dashboard):
     def routes(self) -> Sequence[Route]:
         return [
             Route("documents", Empty, self.list_documents, "GET"),
-            Route("document", DocumentRequest, self.read_document, "GET"),
             Route("document", SaveDocumentRequest, self.save_document, "PUT", mutates=True),
+            Route("document", DocumentRequest, self.read_document, "GET"),
             Route("default", DefaultRequest, self.set_default, "PUT", mutates=True),
             Route("document", DeleteDocumentRequest, self.delete_document, "DELETE", mutates=True),
             Route("versions", DocumentRequest, self.list_versions, "GET"),

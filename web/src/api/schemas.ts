@@ -6962,17 +6962,17 @@ export interface WorkspacesRoutes {
     readonly request: Empty;
     readonly response: DocumentListResponse;
   };
-  /** Return a workspace or report. */
-  readonly 'GET document': {
-    readonly request: DocumentRequest;
-    readonly response: DocumentResponse;
-  };
   /**
    * Save a workspace or report. Status 409 means that another revision than the expected one is
    * stored; nothing was changed then.
    */
   readonly 'PUT document': {
     readonly request: SaveDocumentRequest;
+    readonly response: DocumentResponse;
+  };
+  /** Return a workspace or report. */
+  readonly 'GET document': {
+    readonly request: DocumentRequest;
     readonly response: DocumentResponse;
   };
   /** Set the workspace that is opened first and return all documents. */
