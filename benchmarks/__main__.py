@@ -34,6 +34,7 @@ from benchmarks import (
     tags,
     viewers,
     what_if,
+    workspaces,
     write,
 )
 from benchmarks.peers import PeerNotAvailableError
@@ -58,6 +59,7 @@ MEASURES = {
     "graphs": graphs.measure,
     "hparams": hparams.measure,
     "run_table": run_table.measure,
+    "workspaces": workspaces.measure,
     "fairness": fairness.measure,
     "projector": projector.measure,
     "profile": profile.measure,

@@ -42,12 +42,15 @@ class Website:
     def post(self, path: str, body: Any) -> Any:
         return json.loads(self._fetch(path, json.dumps(body).encode()))
 
+    def put(self, path: str, body: Any) -> Any:
+        return json.loads(self._fetch(path, json.dumps(body).encode(), "PUT"))
+
     def read(self, path: str, **query: str) -> bytes:
         return self._fetch(f"{path}?{urllib.parse.urlencode(query)}")
 
-    def _fetch(self, path: str, body: bytes | None = None) -> bytes:
+    def _fetch(self, path: str, body: bytes | None = None, method: str | None = None) -> bytes:
         headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(self.url + path, body, headers)
+        request = urllib.request.Request(self.url + path, body, headers, method=method)
         with urllib.request.urlopen(request, timeout=60) as answer:
             return bytes(answer.read())
 

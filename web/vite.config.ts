@@ -7,11 +7,11 @@ import { messages } from './tools/compile-messages.js';
 
 /** Code that most dashboards use. In two chunks, as many small ones take longer to load. */
 const SHARED =
-  /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl)|components|plugin|cards|scalar-cards)|\/node_modules\/svelte\//;
+  /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl)|components|plugin|cards|scalar-cards|dashboards\/scalars\/scalars-dashboard)|\/node_modules\/svelte\//;
 /** The messages of that code. */
 const SHARED_MESSAGES = /\/src\/catalog\/(cards|charts|common|scalars)\.ts$/;
-/** Parts of scalar cards that are loaded when they are first shown. */
-const SCALAR_CARDS = /\/src\/scalar-cards\//;
+/** Parts of cards that are loaded when they are first shown. */
+const CARD_PARTS = /\/src\/(scalar-cards\/|cards\/(workspace\/|CardDialog))/;
 /** What the page loads at first: its own code and that of the Scalars dashboard. */
 const FIRST_ENTRIES = /\/src\/(app\.ts|dashboards\/scalars\/View\.svelte)$/;
 /** The entry loads the texts of the language before that code runs, so it must not import it. */
@@ -27,7 +27,7 @@ const chooseChunk: Rollup.GetManualChunk = (id, { getModuleIds, getModuleInfo })
     (other) => getModuleInfo(other)?.importedIds ?? [],
   );
   if (firstModules.has(id)) return 'parts';
-  return SCALAR_CARDS.test(id) ? undefined : 'later-parts';
+  return CARD_PARTS.test(id) ? undefined : 'later-parts';
 };
 
 /** Return some modules and everything that they import, except dynamically. */

@@ -103,6 +103,16 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "PUT api/v1/notes/metrics": {"name": "twice", "expression": "loss * 2"},
     "PUT api/v1/alerts/rules": [RULE],
     "GET api/v1/custom_scalars/layout": {},
+    "PUT api/v1/workspaces/document": {
+        "document": {"id": "board", "kind": "workspace", "name": "Board"}
+    },
+    "GET api/v1/workspaces/documents": {},
+    "GET api/v1/workspaces/document": {"id": "board"},
+    "PUT api/v1/workspaces/default": {"id": "board"},
+    "GET api/v1/workspaces/versions": {"id": "board"},
+    "GET api/v1/workspaces/version": {"id": "board", "revision": 1},
+    "POST api/v1/workspaces/render": {"text": "# Title"},
+    "DELETE api/v1/workspaces/document": {"id": "board", "expected": 1},
     "POST api/v1/scalars/query": {"charts": [{"id": "a", "tags": ["loss"]}]},
     "POST api/v1/scalars/at": {**SCALARS, "x_value": 1},
     "POST api/v1/scalars/range": SCALARS,

@@ -22,6 +22,8 @@ from tests.web.fairness_log import TFMA
 from tracklight.analysis.profiles.captures.files import make_capture_id
 from tracklight.cli.demo.flowers import encode_capture
 from tracklight.cli.demo.graph_builder import BATCH, GraphBuilder
+from tracklight.dashboards.workspaces.schemas import BoardCard, BoardDocument, BoardSection
+from tracklight.dashboards.workspaces.store import DocumentStore
 from tracklight.formats import proto, summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.hparams import Status, build_session_end, build_session_start
@@ -60,6 +62,18 @@ def write_chinese_log(logdir: Path) -> None:
     debugger_log.write_dump(logdir / "数值/损坏", shift=0.1, is_cut=True)
     _write_data(logdir / "人口.csv")
     _write_evaluations(logdir)
+    _save_workspace(logdir)
+
+
+def _save_workspace(logdir: Path) -> None:
+    """Save a workspace beside the log, in the data directory of the tests."""
+    cards = (
+        BoardCard("card1", "scalars", "训练/损失"),
+        BoardCard("card2", "scalars", "训练/准确率", runs=(RUNS[0],)),
+    )
+    sections = (BoardSection("section1", "训练", cards=cards), BoardSection("section2", "其他"))
+    document = BoardDocument("board", "workspace", "面板", sections=sections)
+    DocumentStore([str(logdir)]).save(document, 0)
 
 
 def event_record(step: int, *values: Message) -> bytes:

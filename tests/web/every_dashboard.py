@@ -108,6 +108,7 @@ DASHBOARDS = [
     ),
     Dashboard("scalars", has_panel=True, names=r"loss\|acc"),
     Dashboard("custom_scalars"),
+    Dashboard("workspaces"),
     Dashboard("images", "main article img", has_panel=True),
     Dashboard("audio", "main article [data-drawn]", has_panel=True),
     Dashboard("text", has_panel=True),

@@ -79,6 +79,16 @@ STOPS = [
         ("Home", "ArrowRight"),
         "[role=status][aria-label='Values at cursor'] tbody tr",
     ),
+    # Read the values of a chart of the workspace.
+    Stop(
+        "workspaces",
+        "Workspace",
+        "Metrics",
+        "img",
+        "^训练.损失",
+        ("Home", "ArrowRight"),
+        "[role=status][aria-label='Values at cursor'] tbody tr",
+    ),
     # Go to the previous step of all images.
     Stop(
         "images",

@@ -61,15 +61,15 @@ def is_within_window(page: Page, found: Locator) -> bool:
     )
 
 
-TITLES = ["Scalars", "Custom scalars", "Runs", "Overview", "Images", "Audio", "Text", "Mesh"]
-TITLES += ["Histograms", "Distributions", "PR curves"]
+TITLES = ["Scalars", "Custom scalars", "Workspace", "Runs", "Overview", "Images", "Audio", "Text"]
+TITLES += ["Mesh", "Histograms", "Distributions", "PR curves"]
 
 
 def navigation(page: Page) -> Locator:
     return page.get_by_role("navigation", name="Dashboards")
 
 
-@pytest.mark.parametrize("width", [1440, 1280, 880, 780])
+@pytest.mark.parametrize("width", [1600, 1280, 880, 780])
 def test_each_dashboard_with_data_is_in_the_bar_or_a_menu_of_it(
     many_kinds: str, open_page: OpenPage, width: int
 ) -> None:
@@ -91,7 +91,7 @@ def test_each_dashboard_with_data_is_in_the_bar_or_a_menu_of_it(
             expect(page.get_by_role("dialog")).to_have_count(0)
     assert titles == TITLES
     is_flat = tabs(page).count() == len(TITLES)
-    assert is_flat == (width >= 1440)
+    assert is_flat == (width >= 1600)
     assert not overflows(page)
 
 

@@ -32,6 +32,7 @@ DASHBOARDS = {
     "projector": ("Projector", "[role=application]"),
     "debugger": ("Debugger", "main section"),
     "profile": ("Profile", "main section"),
+    "workspaces": ("Workspace", "main [role=toolbar]"),
     "runs": ("Runs", "main [data-run]"),
     "overview": ("Overview", "[role=table][aria-label=Tags] [role=row]"),
 }

@@ -107,4 +107,10 @@ BUILT_IN_DASHBOARDS = (
         needs_data_access=True,
         has_prepare=True,
     ),
+    BuiltInDashboard(
+        "workspaces",
+        "Workspace",
+        (),
+        "tracklight.dashboards.workspaces.dashboard:Workspaces",
+    ),
 )

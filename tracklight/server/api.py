@@ -83,13 +83,17 @@ class RootRow(msgspec.Struct):
 
 
 class StatusResponse(msgspec.Struct):
-    """The state of the log; ``directories`` is given only while there are no runs."""
+    """The state of the log; ``directories`` is given only while there are no runs.
+
+    ``read_only`` means that nobody can change notes, layouts and workspaces.
+    """
 
     version: str
     cursor: str
     roots: list[RootRow]
     status: LoadStatus
     directories: list[LogdirProbe]
+    read_only: bool = False
 
 
 class DashboardRow(msgspec.Struct):
@@ -160,8 +164,10 @@ class LogApi:
         overview: LogOverview,
         live: LiveUpdates,
         registry: DashboardRegistry,
+        read_only: bool = False,
     ) -> None:
         self.source = source
+        self.read_only = read_only
         self.overview = overview
         self.live = live
         self.registry = registry
@@ -186,6 +192,7 @@ class LogApi:
             roots=[RootRow(root.name, to_valid_unicode(root.path)) for root in roots],
             status=self.live.status(),
             directories=[] if has_runs else [probe_logdir(root.path) for root in roots],
+            read_only=self.read_only,
         )
 
     def dashboards(self, _: Empty) -> list[DashboardRow]:

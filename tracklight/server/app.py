@@ -232,7 +232,7 @@ def create_app(
 
     own_routes = [
         create_health_route(refresher),
-        *LogApi(source, overview, live, registry).routes(),
+        *LogApi(source, overview, live, registry, policy.read_only).routes(),
         *live.routes(),
         *BlobApi(source).routes(),
         *run_columns.routes(),

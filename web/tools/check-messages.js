@@ -37,6 +37,7 @@ const DONE = [
   'src/dashboards/profile',
   'src/dashboards/scalars',
   'src/dashboards/what_if',
+  'src/dashboards/workspaces',
   'src/dashboards/pr_curves',
   'src/dashboards/text',
   'src/dashboards/projector',
@@ -49,6 +50,8 @@ const DONE = [
   'src/state',
 ];
 
+const WORKSPACE_CARDS = 'src/dashboards/workspaces/kinds';
+
 /** Where the messages of a namespace are used; a dashboard's are used in its own folder. */
 const USERS = {
   cards: ['src/cards'],
@@ -58,6 +61,12 @@ const USERS = {
   scalars: ['src/scalar-cards', 'src/dashboards/scalars'],
   shell: ['src/shell', 'src/state', 'src/plugin', 'src/dashboards/index.ts'],
   tour: ['src/shell/tour'],
+  image_export: ['src/scalar-cards'],
+  workspaces: ['src/cards/workspace', 'src/dashboards/workspaces'],
+  // A card of another dashboard on a workspace is loaded after the texts of that dashboard.
+  hparams: ['src/dashboards/hparams', WORKSPACE_CARDS],
+  images: ['src/dashboards/images', WORKSPACE_CARDS],
+  run_table: ['src/dashboards/run_table', WORKSPACE_CARDS],
 };
 
 /** Generated code, tests, and the component gallery, which is not part of the page. */
@@ -114,9 +123,9 @@ export function checkUses(sources, messages, done = DONE) {
   for (const [path, source] of sources) {
     for (const [, alias, namespace] of source.matchAll(CATALOG_IMPORT)) {
       // Otherwise the texts of a dashboard would be part of the code that every page loads.
-      const [folder = ''] = USERS[namespace] ?? [`src/dashboards/${namespace}`];
-      if (!START.includes(namespace) && !path.startsWith(`${folder}/`))
-        problems.push(`${path}: catalog/${namespace} is only for ${folder}`);
+      const folders = USERS[namespace] ?? [`src/dashboards/${namespace}`];
+      if (!START.includes(namespace) && !isIn(path, folders))
+        problems.push(`${path}: catalog/${namespace} is only for ${folders[0]}`);
       // Shown as text: `{m.more}` in markup or in a template, but not `message={m.more}`.
       const uses = new RegExp(`((?<!=)\\{\\s*)?\\b${alias}\\.(\\w+)(\\s*\\})?`, 'g');
       for (const [, before, key, after] of source.matchAll(uses)) {

@@ -172,7 +172,7 @@ class ExportContents:
             for root in self._source.roots
         ]
         status = LoadStatus(False, make_progress_row(self._source.progress), [], 0)
-        return StatusResponse(tracklight.__version__, _CURSOR, roots, status, [])
+        return StatusResponse(tracklight.__version__, _CURSOR, roots, status, [], read_only=True)
 
     def _list_dashboards(self, exported: frozenset[str]) -> list[DashboardRow]:
         return [

@@ -16,6 +16,7 @@ import type {
   ServerRoutes,
   TextRoutes,
   WhatIfRoutes,
+  WorkspacesRoutes,
 } from './schemas';
 
 type Below<Folder extends string, Routes> = {
@@ -42,7 +43,8 @@ export type Routes = ServerRoutes &
   Below<'projector', ProjectorRoutes> &
   Below<'scalars', ScalarsRoutes> &
   Below<'text', TextRoutes> &
-  Below<'what_if', WhatIfRoutes>;
+  Below<'what_if', WhatIfRoutes> &
+  Below<'workspaces', WorkspacesRoutes>;
 
 export type RouteName = keyof Routes & string;
 export type RequestOf<Name extends RouteName> = Routes[Name]['request'];

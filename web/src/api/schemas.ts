@@ -849,13 +849,17 @@ export interface StaticExportRequest {
   readonly view?: string;
 }
 
-/** The state of the log; `directories` is given only while there are no runs. */
+/**
+ * The state of the log; `directories` is given only while there are no runs. `read_only` means that
+ * nobody can change notes, layouts and workspaces.
+ */
 export interface StatusResponse {
   readonly version: string;
   readonly cursor: string;
   readonly roots: readonly RootRow[];
   readonly status: LoadStatus;
   readonly directories: readonly LogdirProbe[];
+  readonly read_only: boolean;
 }
 
 export type Stream = 'stdout' | 'stderr';
@@ -7045,6 +7049,235 @@ export interface ThumbnailsRequest extends SessionRequest {
 }
 
 export type ValueType = 'integer' | 'float' | 'boolean' | 'string' | 'image' | 'bytes';
+
+// ---- Dashboard: workspaces
+
+/** Requests and responses by method and path below `api/v1/workspaces/`. */
+export interface WorkspacesRoutes {
+  /** Return all workspaces and reports, by name. */
+  readonly 'GET documents': {
+    readonly request: Empty;
+    readonly response: DocumentListResponse;
+  };
+  /**
+   * Save a workspace or report. Status 409 means that another revision than the expected one is
+   * stored; nothing was changed then.
+   */
+  readonly 'PUT document': {
+    readonly request: SaveDocumentRequest;
+    readonly response: DocumentResponse;
+  };
+  /** Return a workspace or report. */
+  readonly 'GET document': {
+    readonly request: DocumentRequest;
+    readonly response: DocumentResponse;
+  };
+  /** Set the workspace that is opened first and return all documents. */
+  readonly 'PUT default': {
+    readonly request: DefaultRequest;
+    readonly response: DocumentListResponse;
+  };
+  /** Delete a workspace or report and return the others. */
+  readonly 'DELETE document': {
+    readonly request: DeleteDocumentRequest;
+    readonly response: DocumentListResponse;
+  };
+  /** Return the earlier states of a document, newest first. */
+  readonly 'GET versions': {
+    readonly request: DocumentRequest;
+    readonly response: VersionListResponse;
+  };
+  /** Return an earlier state of a document. */
+  readonly 'GET version': {
+    readonly request: VersionRequest;
+    readonly response: DocumentResponse;
+  };
+  /** Return the text of a report as HTML and cards. */
+  readonly 'POST render': {
+    readonly request: RenderRequest;
+    readonly response: RenderResponse;
+  };
+}
+
+/** A card of a dashboard on a workspace or in a report. */
+export interface BoardCard {
+  readonly id: string;
+  /** The dashboard that the card belongs to, as `scalars`. */
+  readonly kind: string;
+  /** What it shows: the id of the card in its dashboard, mostly a tag; or Markdown. */
+  readonly target: string;
+  /** Empty for the title that the card has in its dashboard. */
+  readonly title: string;
+  /** Settings of its dashboard, as URL parameters; others are those of the document. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The runs that it always shows; null for those selected in the page. */
+  readonly runs: readonly string[] | null;
+  /** The width, in twelfths of the board. */
+  readonly columns: number;
+  /** In pixels. */
+  readonly height: number;
+}
+
+/** A card of a dashboard on a workspace or in a report. */
+export interface BoardCardInput {
+  readonly id: string;
+  /** The dashboard that the card belongs to, as `scalars`. */
+  readonly kind: string;
+  /**
+   * What it shows: the id of the card in its dashboard, mostly a tag; or Markdown. Default: `""`.
+   */
+  readonly target?: string;
+  /** Empty for the title that the card has in its dashboard. Default: `""`. */
+  readonly title?: string;
+  /**
+   * Settings of its dashboard, as URL parameters; others are those of the document. Default: `{}`.
+   */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** The runs that it always shows; null for those selected in the page. */
+  readonly runs?: readonly string[] | null;
+  /** The width, in twelfths of the board. Default: `4`. */
+  readonly columns?: number;
+  /** In pixels. Default: `280`. */
+  readonly height?: number;
+}
+
+/** A workspace, or a report: Markdown in which `![[id]]` is replaced by a card. */
+export interface BoardDocument {
+  readonly id: string;
+  readonly kind: DocumentKind;
+  readonly name: string;
+  /** The Markdown of a report. */
+  readonly text: string;
+  readonly sections: readonly BoardSection[];
+  /** Settings of all cards of a kind. */
+  readonly settings: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** A workspace, or a report: Markdown in which `![[id]]` is replaced by a card. */
+export interface BoardDocumentInput {
+  readonly id: string;
+  readonly kind: DocumentKind;
+  readonly name: string;
+  /** The Markdown of a report. Default: `""`. */
+  readonly text?: string;
+  /** Default: `[]`. */
+  readonly sections?: readonly BoardSectionInput[];
+  /** Settings of all cards of a kind. Default: `{}`. */
+  readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** Cards below a heading. */
+export interface BoardSection {
+  readonly id: string;
+  readonly title: string;
+  readonly collapsed: boolean;
+  readonly cards: readonly BoardCard[];
+}
+
+/** Cards below a heading. */
+export interface BoardSectionInput {
+  readonly id: string;
+  /** Default: `""`. */
+  readonly title?: string;
+  /** Default: `false`. */
+  readonly collapsed?: boolean;
+  /** Default: `[]`. */
+  readonly cards?: readonly BoardCardInput[];
+}
+
+/** The workspace that is opened first; null for none. */
+export interface DefaultRequest {
+  readonly id?: string | null;
+}
+
+/** The document to delete, and the revision that is assumed to be stored. */
+export interface DeleteDocumentRequest {
+  readonly id: string;
+  readonly expected: number;
+}
+
+export type DocumentKind = 'workspace' | 'report';
+
+/** All documents by name, and the id of the workspace that is opened first. */
+export interface DocumentListResponse {
+  readonly documents: readonly DocumentRow[];
+  readonly default: string | null;
+}
+
+/** The document to read. */
+export interface DocumentRequest {
+  readonly id: string;
+}
+
+/** A document, and the blocks of its text. */
+export interface DocumentResponse {
+  readonly document: BoardDocument;
+  readonly revision: number;
+  readonly modified: number;
+  readonly blocks: readonly ReportBlock[];
+}
+
+/** A document in the list. */
+export interface DocumentRow {
+  readonly id: string;
+  readonly kind: DocumentKind;
+  readonly name: string;
+  readonly revision: number;
+  readonly modified: number;
+  readonly cards: number;
+}
+
+/** An earlier state of a document in the list. */
+export interface DocumentVersionRow {
+  readonly revision: number;
+  readonly modified: number;
+  readonly name: string;
+  readonly cards: number;
+  readonly characters: number;
+}
+
+/** Markdown of a report. */
+export interface RenderRequest {
+  readonly text: string;
+}
+
+/** The blocks of a text, in their order. */
+export interface RenderResponse {
+  readonly blocks: readonly ReportBlock[];
+}
+
+/** A part of a report: HTML, or a card. `note` says why a text is shown as it is. */
+export interface ReportBlock {
+  readonly html: string | null;
+  readonly text: string | null;
+  readonly card: string | null;
+  readonly note: Sentence | null;
+}
+
+/**
+ * A document to save. `expected` is the revision that the change was made to, 0 for a new document.
+ * If another one is stored, nothing is changed, and the response is an error with status 409. The
+ * stored state becomes a version if the last version is older than a few minutes, or with
+ * `keep_version`.
+ */
+export interface SaveDocumentRequest {
+  readonly document: BoardDocumentInput;
+  /** Default: `0`. */
+  readonly expected?: number;
+  /** Default: `false`. */
+  readonly keep_version?: boolean;
+}
+
+/** The versions of a document, newest first. */
+export interface VersionListResponse {
+  readonly versions: readonly DocumentVersionRow[];
+}
+
+/** The version of a document to read. */
+export interface VersionRequest {
+  readonly id: string;
+  readonly revision: number;
+}
 
 // ---- Shared
 

@@ -1,4 +1,5 @@
 import * as common from '../catalog/common';
+import type { PaperFormat } from '../charts/line/line-chart-export';
 import type { MenuItem } from '../components/menu';
 import { downloadBlob, toFileName } from '../lib/download';
 
@@ -8,6 +9,8 @@ export { downloadBlob, downloadUrl, toFileName } from '../lib/download';
 export interface ImageExporter {
   exportSvg(title: string): string | Promise<string>;
   exportPng(title: string): Promise<Blob>;
+  /** Return an SVG with a size in millimeters; not all charts have it. */
+  exportForPaper?(title: string, format: PaperFormat): Promise<string>;
 }
 
 export async function downloadImage(

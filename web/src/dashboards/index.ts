@@ -134,6 +134,13 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     load: () => loadView('profile', () => import('./profile/View.svelte')),
   },
   {
+    name: 'workspaces',
+    title: m.dashboardWorkspaces,
+    group: 'metrics',
+    isAlwaysActive: true,
+    load: () => loadView('workspaces', () => import('./workspaces/View.svelte')),
+  },
+  {
     name: 'runs',
     title: m.dashboardRuns,
     group: 'metrics',

@@ -42,6 +42,8 @@ export interface Context {
   readonly roots: readonly { readonly name: string; readonly path: string }[];
   /** True in a static export, which has no server. */
   readonly isStatic: boolean;
+  /** Nobody can change notes, layouts and workspaces, as in a static export. */
+  readonly isReadOnly: boolean;
   /** Report an error of the dashboard's code: the page shows it in place of the dashboard. */
   reportError(error: unknown): void;
   /** Call `listener` after any of these changed, at most once per frame. */

@@ -21,7 +21,7 @@ import type { ScalarCard } from './chart-lines';
 import type { ScalarChartModel, ScalarGridState } from './scalar-grid.svelte';
 import type { CardDisplay } from './scalar-settings';
 
-export type CardDialogName = 'range' | 'annotation' | 'python';
+export type CardDialogName = 'range' | 'annotation' | 'python' | 'image';
 
 // ---- menu of a card
 
@@ -71,6 +71,7 @@ export function scalarCardMenu(
       exportItem(common.exportCsv, 'csv'),
       exportItem(common.exportJson, 'json'),
       ...imageExportItems(getExporter, card.title),
+      { label: m.imageOpen, disabled: !getExporter(), run: () => openDialog('image') },
       { label: common.copyAsPython, run: () => openDialog('python') },
     ],
   ];

@@ -213,6 +213,9 @@ export function createDashboardContext(
       return liveLog.serverInfo?.roots ?? [];
     },
     isStatic: getTransport().exportedAt !== null,
+    get isReadOnly() {
+      return liveLog.serverInfo?.read_only ?? false;
+    },
     reportError,
     subscribe: (listener) => subscribe(page, listener),
   };

@@ -3,6 +3,7 @@ import { type AxesSpec, layoutPlot, type PlotLayout, type Size } from '../axes/p
 import { type ChartTheme, LIGHT_THEME } from '../renderer/chart-theme';
 import { renderPng, renderSvg } from '../renderer/image-export';
 import { makePath, measureText, type Rect, type Renderer } from '../renderer/renderer';
+import { SvgRenderer } from '../renderer/svg-renderer';
 import type { Band, Line } from '../types';
 import { drawLineChart, getAnnotationSpace, type LineChartContent } from './line-renderer';
 
@@ -92,6 +93,19 @@ interface ExportLayout {
   readonly layout: PlotLayout;
 }
 
+/** Size and font of an image on paper. */
+export interface PaperFormat {
+  readonly widthMm: number;
+  readonly heightMm: number;
+  /** Size of the labels, in points. */
+  readonly fontPt: number;
+  /** As in CSS. */
+  readonly fontFamily: string;
+}
+
+/** Millimeters and points in CSS pixels. */
+const PX_PER_MM = 96 / 25.4;
+const PX_PER_PT = 96 / 72;
 const WIDTH = 880;
 const HEIGHT = 460;
 const MARGIN = 16;
@@ -113,9 +127,43 @@ export function exportLineChartPng(content: LineChartExport): Promise<Blob> {
   return renderPng(layout.layout.size, makeExportRenderer(content, layout));
 }
 
-function layoutExport(content: LineChartExport, measure: Renderer['measureText']): ExportLayout {
-  const legend = layoutLegend(content.lines, content.bands, WIDTH - 2 * MARGIN, measure);
-  const size: Size = { width: WIDTH, height: HEIGHT + legend.height };
+/** Return an SVG of a size in millimeters; labels have the size of the font, whatever the image has. */
+export function exportLineChartForPaper(
+  content: LineChartExport,
+  { widthMm, heightMm, fontPt, fontFamily }: PaperFormat,
+  measure: Renderer['measureText'] = createTextMeasure(fontFamily),
+): string {
+  // Drawn in units in which labels have their usual size, and scaled to the paper.
+  const scale = (fontPt * PX_PER_PT) / LEGEND_FONT_SIZE;
+  const [width, height] = [widthMm, heightMm].map((mm) => Math.round((mm * PX_PER_MM) / scale));
+  const layout = layoutExport(content, measure, { width: width ?? 0, height: height ?? 0 });
+  const renderer = new SvgRenderer(measure);
+  makeExportRenderer(content, layout)(renderer);
+  const { size } = layout.layout;
+  return renderer.toSvg(size.width, size.height, content.title, {
+    width: `${widthMm}mm`,
+    height: `${heightMm}mm`,
+    'font-family': fontFamily,
+  });
+}
+
+function createTextMeasure(fontFamily: string): Renderer['measureText'] {
+  const context = document.createElement('canvas').getContext('2d');
+  if (!context) return measureText;
+  return (text, { size, bold = false }) => {
+    context.font = `${bold ? '600 ' : ''}${size}px ${fontFamily}`;
+    return context.measureText(text).width;
+  };
+}
+
+function layoutExport(
+  content: LineChartExport,
+  measure: Renderer['measureText'],
+  total: Size | null = null,
+): ExportLayout {
+  const width = total?.width ?? WIDTH;
+  const legend = layoutLegend(content.lines, content.bands, width - 2 * MARGIN, measure);
+  const size: Size = total ?? { width, height: HEIGHT + legend.height };
   const margins = {
     top: (content.title ? TITLE_HEIGHT : MARGIN) + getAnnotationSpace(content.annotations),
     right: MARGIN + (content.axes.y2 && content.y2Label ? AXIS_TITLE_HEIGHT : 0),
@@ -133,12 +181,17 @@ function makeExportRenderer(
   return (renderer) => {
     renderer.rect({ left: 0, top: 0, ...size }, { color: LIGHT_THEME.background });
     drawLineChart(renderer, { ...content, layout }, LIGHT_THEME);
-    drawTitles(renderer, content, layout.plotArea);
+    drawTitles(renderer, content, layout.plotArea, size.width);
     drawLegend(renderer, legend, MARGIN, size.height - legend.height - MARGIN / 2, LIGHT_THEME);
   };
 }
 
-function drawTitles(renderer: Renderer, content: LineChartExport, frame: Rect): void {
+function drawTitles(
+  renderer: Renderer,
+  content: LineChartExport,
+  frame: Rect,
+  width: number,
+): void {
   const { title, xLabel, yLabel, y2Label, axes } = content;
   const start = { align: 'left', baseline: 'top' } as const;
   const name = { size: AXIS_TITLE_SIZE, color: LIGHT_THEME.label, align: 'center' } as const;
@@ -152,5 +205,5 @@ function drawTitles(renderer: Renderer, content: LineChartExport, frame: Rect): 
   renderer.text(xLabel, center, frame.top + frame.height + 24, { ...name, baseline: 'top' });
   renderer.text(yLabel, MARGIN, middle, { ...name, baseline: 'middle', vertical: true });
   if (axes.y2)
-    renderer.text(y2Label, WIDTH - MARGIN, middle, { ...name, baseline: 'middle', vertical: true });
+    renderer.text(y2Label, width - MARGIN, middle, { ...name, baseline: 'middle', vertical: true });
 }

@@ -5,7 +5,11 @@ import { LIGHT_THEME } from '../renderer/chart-theme';
 import { SvgRenderer } from '../renderer/svg-renderer';
 import type { Line } from '../types';
 import { drawReferenceLines, findCountChanges } from './line-renderer';
-import { exportLineChartSvg, type LineChartExport } from './line-chart-export';
+import {
+  exportLineChartForPaper,
+  exportLineChartSvg,
+  type LineChartExport,
+} from './line-chart-export';
 import { findNearestLine, findNextX, getValuesAt } from './line-hit-test';
 
 const measure = (text: string): number => text.length * 6;
@@ -208,4 +212,15 @@ test('dashes are kept', () => {
   expect(exportLineChartSvg(makeExport([makeExportLine('a')]), measureText)).toContain(
     'stroke-dasharray="6 4"',
   );
+});
+
+test('an image for a paper has its size, and labels of the size of the font', () => {
+  const format = { widthMm: 85, heightMm: 60, fontPt: 8, fontFamily: 'Times' };
+  const svg = exportLineChartForPaper(makeExport([makeExportLine('conv')]), format, measureText);
+  expect(svg).toContain('width="85mm" height="60mm"');
+  expect(svg).toContain('font-family="Times"');
+  const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(svg)?.map(Number) ?? [];
+  // The labels of the legend have 11 units.
+  expect((11 / (width ?? 0)) * (85 / 25.4) * 72).toBeCloseTo(8, 1);
+  expect((width ?? 0) / (height ?? 1)).toBeCloseTo(85 / 60, 1);
 });

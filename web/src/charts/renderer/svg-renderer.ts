@@ -109,10 +109,21 @@ export class SvgRenderer implements Renderer {
     this.#elements.push('</g>');
   }
 
-  /** Return the SVG document. */
-  toSvg(width: number, height: number, title: string): string {
+  /** Return the SVG document; `attributes` replace those of its root. */
+  toSvg(
+    width: number,
+    height: number,
+    title: string,
+    attributes: Readonly<Record<string, string>> = {},
+  ): string {
     const clips = [...this.#clips].map(([shape, id]) => `<clipPath id="${id}">${shape}</clipPath>`);
-    const head = { width, height, viewBox: `0 0 ${width} ${height}`, 'font-family': FONT_FAMILY };
+    const head = {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      'font-family': FONT_FAMILY,
+      ...attributes,
+    };
     return [
       `<svg xmlns="http://www.w3.org/2000/svg"${formatAttributes(head)}>`,
       `<title>${escapeXml(title)}</title>`,

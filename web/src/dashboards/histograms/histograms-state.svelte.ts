@@ -154,7 +154,7 @@ const TAB_INFO: Readonly<Record<HistogramTab, TagGridInfo>> = {
     defaultWidth: DEFAULT_CARD_WIDTH_PX,
   },
   distributions: {
-    name: 'histograms',
+    name: 'distributions',
     title: m.distributionsTitle,
     emptyTitle: m.emptyTitle,
     emptyHint: m.distributionsEmptyHint,

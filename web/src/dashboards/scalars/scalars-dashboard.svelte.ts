@@ -77,7 +77,7 @@ export function makeTagCard(row: TagRow): ScalarsCardModel {
  * `/regular expression/` for all tags that match it, now and later.
  */
 
-const COMBINED_ID_PREFIX = 'multi:';
+export const COMBINED_ID_PREFIX = 'multi:';
 const RIGHT_AXIS_MARKER = '>';
 const REGEX_DEFINITION = /^\/(.*)\/$/s;
 const MAX_COMBINED_TAGS = 24;

@@ -1,0 +1,173 @@
+"""Workspaces and reports: cards of all kinds on one board, edited by several people."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+import tracklight
+from tests.web.cards import drawn_chart
+from tests.web.conftest import serve_log
+from tests.web.event_writer import append_records
+from tests.web.scalar_log import STEPS, scalar_records
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+
+
+def write_log(logdir: Path) -> None:
+    for number, run in enumerate(("a", "b")):
+        for tag in ("loss", "accuracy", "lr"):
+            append_records(logdir / run, *scalar_records(tag, STEPS, [number + 1.0] * len(STEPS)))
+
+
+@pytest.fixture
+def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("TRACKLIGHT_DATA_DIR", str(tmp_path / "data"))
+    with serve_log(tmp_path, write_log) as address:
+        yield address
+
+
+def make_card(target: str, **fields: object) -> dict[str, object]:
+    return {"id": f"card-{target}", "kind": "scalars", "target": target, **fields}
+
+
+def make_document(**fields: object) -> dict[str, Any]:
+    cards = [make_card("loss"), make_card("accuracy", runs=["b"])]
+    section = {"id": "first", "title": "Quality", "cards": cards}
+    return {"id": "board", "kind": "workspace", "name": "Board", "sections": [section], **fields}
+
+
+def save(address: str, document: dict[str, Any], expected: int = 0) -> None:
+    request = urllib.request.Request(
+        f"{address}api/v1/workspaces/document",
+        json.dumps({"document": document, "expected": expected}).encode(),
+        {"Content-Type": "application/json"},
+        method="PUT",
+    )
+    with urllib.request.urlopen(request) as response:
+        assert response.status == 200
+
+
+def read(address: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{address}api/v1/workspaces/document?id=board") as response:
+        return dict(json.load(response)["document"])
+
+
+def find_card(page: Page, target: str) -> Locator:
+    return page.locator(f"[data-board-card=card-{target}]")
+
+
+def choose(page: Page, card: Locator, item: str) -> None:
+    card.get_by_role("button", name=re.compile("^More actions")).click()
+    page.get_by_role("menuitem", name=item).or_(
+        page.get_by_role("menuitemcheckbox", name=item)
+    ).first.click()
+
+
+def rename(page: Page, target: str, title: str) -> None:
+    choose(page, find_card(page, target), "Rename…")
+    dialog = page.get_by_role("dialog", name="Rename…")
+    dialog.get_by_role("textbox", name="Title").fill(title)
+    dialog.get_by_role("button", name="Save").click()
+
+
+def expect_saved(page: Page) -> None:
+    expect(page.locator("[data-save-state]")).to_have_text("Saved")
+
+
+def test_card_of_a_dashboard_is_added(address: str, open_page: OpenPage) -> None:
+    page = open_page(f"{address}?tab=scalars&smoothing=0.9")
+    drawn_chart(page, "loss")
+    choose(page, page.get_by_role("article", name="loss"), "Add to workspace…")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    dialog.get_by_role("button", name="Open", exact=True).click()
+    drawn_chart(page, "loss")
+    expect(page).to_have_url(re.compile("tab=workspaces"))
+    listed = json.load(urllib.request.urlopen(f"{address}api/v1/workspaces/documents"))
+    (row,) = listed["documents"]
+    assert (row["name"], row["cards"]) == ("Workspace", 1)
+    # Removing the card can be undone.
+    choose(page, page.get_by_role("article", name="loss"), "Remove")
+    expect(page.get_by_role("article")).to_have_count(0)
+    page.keyboard.press("Control+z")
+    drawn_chart(page, "loss")
+
+
+def test_cards_keep_runs_and_settings(address: str, open_page: OpenPage) -> None:
+    save(address, make_document())
+    page = open_page(f"{address}?tab=workspaces")
+    expect(find_card(page, "loss").locator("[data-note]")).to_contain_text("2 runs")
+    expect(find_card(page, "accuracy").locator("[data-note]")).to_contain_text("1 run")
+    # Settings of all curves.
+    page.get_by_role("button", name="Settings of all cards").click()
+    page.get_by_role("checkbox", name=re.compile("^Log.* y", re.I)).first.check()
+    expect_saved(page)
+    assert read(address)["settings"] == {"scalars": {"log-y": "*"}}
+
+
+def test_two_pages_lose_no_change(address: str, open_page: OpenPage) -> None:
+    save(address, make_document())
+    mine, theirs = (open_page(f"{address}?tab=workspaces") for _ in range(2))
+    drawn_chart(mine, "loss")
+    drawn_chart(theirs, "loss")
+    # Different cards are merged.
+    rename(mine, "loss", "Loss of all")
+    rename(theirs, "accuracy", "Best accuracy")
+    expect(theirs.get_by_role("article", name="Loss of all")).to_be_visible()
+    expect(mine.get_by_role("article", name="Best accuracy")).to_be_visible()
+    expect_saved(mine)
+    expect_saved(theirs)
+    # The same card is a conflict; the page whose change was refused asks.
+    theirs.route("**/workspaces/document", lambda route: route.abort())
+    theirs.route("**/workspaces/documents", lambda route: route.abort())
+    rename(theirs, "loss", "Theirs")
+    expect(theirs.locator("[data-save-state]")).to_have_text("Not saved")
+    rename(mine, "loss", "Mine")
+    expect_saved(mine)
+    # Back online, it finds the other change by itself.
+    theirs.unroute_all()
+    conflict = theirs.locator("[data-conflict]")
+    expect(conflict).to_contain_text("Someone else has changed “Board” at the same time.")
+    expect(theirs.get_by_role("article", name="Theirs")).to_be_visible()
+    conflict.get_by_role("button", name="Keep mine").click()
+    expect_saved(theirs)
+    expect(mine.get_by_role("article", name="Theirs")).to_be_visible()
+    versions = json.load(urllib.request.urlopen(f"{address}api/v1/workspaces/versions?id=board"))
+    assert versions["versions"]
+
+
+def test_report_shows_text_and_cards(address: str, open_page: OpenPage) -> None:
+    text = "# Results\n\nAll runs *converge*.\n\n![[card-accuracy]]\n"
+    save(address, make_document(kind="report", text=text))
+    page = open_page(f"{address}?tab=workspaces&edit=1")
+    expect(page.locator("[data-report] em")).to_have_text("converge")
+    drawn_chart(page, "accuracy")
+    page.get_by_role("textbox", name="Markdown").fill(text + "\n## Outlook\n")
+    expect(page.locator("[data-report]").get_by_role("heading", name="Outlook")).to_be_visible()
+    expect_saved(page)
+    assert read(address)["text"].endswith("## Outlook\n")
+    # Printed, there is only the report.
+    page.emulate_media(media="print")
+    expect(page.get_by_role("navigation", name="Dashboards")).to_be_hidden()
+    expect(page.locator("[data-figure]")).to_be_visible()
+
+
+def test_read_only_server_shows_a_workspace(
+    tmp_path: Path, address: str, open_page: OpenPage
+) -> None:
+    save(address, make_document())
+    with tracklight.serve(tmp_path / "logs", 0, cache=False, read_only=True) as board:
+        page = open_page(f"{board.url}?tab=workspaces")
+        drawn_chart(page, "loss")
+        expect(page.get_by_role("button", name="Add card")).to_have_count(0)
+        expect(page.get_by_role("button", name="Resize")).to_have_count(0)

@@ -1,0 +1,230 @@
+/** Workspaces and reports as values: every change returns a changed copy. */
+import type { BoardCard, BoardDocument, BoardSection } from '../../api/schemas';
+
+export type { BoardCard, BoardDocument, BoardSection } from '../../api/schemas';
+export type DocumentKind = BoardDocument['kind'];
+export type CardSettings = Readonly<Record<string, string>>;
+
+/** The board is this many columns wide. */
+export const BOARD_COLUMNS = 12;
+export const MIN_CARD_HEIGHT_PX = 80;
+export const MAX_CARD_HEIGHT_PX = 2000;
+
+/** Return a random id. `crypto.randomUUID` exists only on localhost and over HTTPS. */
+export function makeId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(6));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+export function createDocument(kind: DocumentKind, name: string): BoardDocument {
+  const sections = [{ id: makeId(), title: '', collapsed: false, cards: [] }];
+  return { id: makeId(), kind, name, text: '', sections, settings: {} };
+}
+
+export type NewCard = Pick<BoardCard, 'kind'> & Partial<Omit<BoardCard, 'id' | 'kind'>>;
+
+const USUAL_SIZE = { columns: 4, height: 280 };
+const USUAL_SIZES: Readonly<Record<string, typeof USUAL_SIZE>> = {
+  hparams: { columns: 12, height: 420 },
+  note: { columns: 4, height: 160 },
+  pr_curves: { columns: 4, height: 400 },
+  runs: { columns: 12, height: 360 },
+};
+
+export function createCard(card: NewCard): BoardCard {
+  return {
+    target: '',
+    title: '',
+    settings: {},
+    runs: null,
+    ...(USUAL_SIZES[card.kind] ?? USUAL_SIZE),
+    ...card,
+    id: makeId(),
+  };
+}
+
+export function listCards({ sections }: BoardDocument): BoardCard[] {
+  return sections.flatMap(({ cards }) => cards);
+}
+
+export function findCard(document: BoardDocument, id: string): BoardCard | undefined {
+  return listCards(document).find((card) => card.id === id);
+}
+
+/** Return the line that shows a card in the Markdown of a report. */
+export function formatCardLine(id: string): string {
+  return `![[${id}]]`;
+}
+
+// ---- cards
+
+/** Add a card to a section, by default the last one; a report also shows it after its text. */
+export function addCard(
+  document: BoardDocument,
+  card: BoardCard,
+  sectionId: string | null = null,
+): BoardDocument {
+  const sections = document.sections.length > 0 ? document.sections : [createSection('')];
+  const target = sections.find(({ id }) => id === sectionId) ?? sections.at(-1);
+  const text =
+    document.kind === 'report'
+      ? `${document.text.trimEnd()}\n\n${formatCardLine(card.id)}\n`.trimStart()
+      : document.text;
+  return {
+    ...document,
+    text,
+    sections: sections.map((section) =>
+      section === target ? { ...section, cards: [...section.cards, card] } : section,
+    ),
+  };
+}
+
+export function changeCards(
+  document: BoardDocument,
+  ids: ReadonlySet<string>,
+  change: (card: BoardCard) => BoardCard,
+): BoardDocument {
+  return mapCards(document, (card) => (ids.has(card.id) ? change(card) : card));
+}
+
+export function changeCard(
+  document: BoardDocument,
+  id: string,
+  change: Partial<BoardCard>,
+): BoardDocument {
+  return changeCards(document, new Set([id]), (card) => ({ ...card, ...change }));
+}
+
+/** Remove cards; a report also loses the lines that show them. */
+export function removeCards(document: BoardDocument, ids: ReadonlySet<string>): BoardDocument {
+  const lines = new Set([...ids].map(formatCardLine));
+  return {
+    ...document,
+    text: document.text
+      .split('\n')
+      .filter((line) => !lines.has(line.trim()))
+      .join('\n'),
+    sections: document.sections.map((section) => ({
+      ...section,
+      cards: section.cards.filter(({ id }) => !ids.has(id)),
+    })),
+  };
+}
+
+/** Move a card before another one of a section; to its end if that is null. */
+export function moveCard(
+  document: BoardDocument,
+  id: string,
+  sectionId: string,
+  before: string | null,
+): BoardDocument {
+  const card = findCard(document, id);
+  if (!card || id === before) return document;
+  return {
+    ...document,
+    sections: document.sections.map((section) => {
+      const cards = section.cards.filter((other) => other.id !== id);
+      if (section.id !== sectionId) return { ...section, cards };
+      const at = cards.findIndex((other) => other.id === before);
+      return { ...section, cards: cards.toSpliced(at < 0 ? cards.length : at, 0, card) };
+    }),
+  };
+}
+
+/** Insert a copy of a card after it. */
+export function duplicateCard(document: BoardDocument, id: string): BoardDocument {
+  return {
+    ...document,
+    sections: document.sections.map((section) => ({
+      ...section,
+      cards: section.cards.flatMap((card) =>
+        card.id === id ? [card, { ...card, id: makeId() }] : [card],
+      ),
+    })),
+  };
+}
+
+/** Set a setting of a card, or remove it, so that the setting of the document applies. */
+export function setCardSetting(
+  document: BoardDocument,
+  id: string,
+  name: string,
+  text: string | undefined,
+): BoardDocument {
+  return changeCards(document, new Set([id]), (card) => ({
+    ...card,
+    settings: withSetting(card.settings, name, text),
+  }));
+}
+
+/** Set a setting of all cards of a kind; cards that have it themselves follow it as well. */
+export function setKindSetting(
+  document: BoardDocument,
+  kind: string,
+  name: string,
+  text: string | undefined,
+): BoardDocument {
+  const settings = withSetting(document.settings[kind] ?? {}, name, text);
+  const changed = mapCards(document, (card) =>
+    card.kind === kind && name in card.settings
+      ? { ...card, settings: withSetting(card.settings, name, undefined) }
+      : card,
+  );
+  return { ...changed, settings: { ...document.settings, [kind]: settings } };
+}
+
+function withSetting(settings: CardSettings, name: string, text: string | undefined): CardSettings {
+  const others = Object.entries(settings).filter(([key]) => key !== name);
+  return Object.fromEntries(text === undefined ? others : [...others, [name, text]]);
+}
+
+function mapCards(document: BoardDocument, change: (card: BoardCard) => BoardCard): BoardDocument {
+  return {
+    ...document,
+    sections: document.sections.map((section) => {
+      const cards = section.cards.map(change);
+      const isSame = cards.every((card, at) => card === section.cards[at]);
+      return isSame ? section : { ...section, cards };
+    }),
+  };
+}
+
+// ---- sections
+
+export function createSection(title: string): BoardSection {
+  return { id: makeId(), title, collapsed: false, cards: [] };
+}
+
+export function addSection(document: BoardDocument, title: string): BoardDocument {
+  return { ...document, sections: [...document.sections, createSection(title)] };
+}
+
+export function changeSection(
+  document: BoardDocument,
+  id: string,
+  change: Partial<Omit<BoardSection, 'id'>>,
+): BoardDocument {
+  return {
+    ...document,
+    sections: document.sections.map((section) =>
+      section.id === id ? { ...section, ...change } : section,
+    ),
+  };
+}
+
+export function removeSection(document: BoardDocument, id: string): BoardDocument {
+  return { ...document, sections: document.sections.filter((section) => section.id !== id) };
+}
+
+/** Move a section before another one; to the end if that is null. */
+export function moveSection(
+  document: BoardDocument,
+  id: string,
+  before: string | null,
+): BoardDocument {
+  const moved = document.sections.find((section) => section.id === id);
+  if (!moved || id === before) return document;
+  const others = document.sections.filter((section) => section.id !== id);
+  const at = others.findIndex((section) => section.id === before);
+  return { ...document, sections: others.toSpliced(at < 0 ? others.length : at, 0, moved) };
+}

@@ -1,0 +1,140 @@
+/** What a card on a board sees of the page: its own settings and, if it has them, its own runs. */
+import type { Codec } from '../../lib/codecs';
+import type { Context, Param, RunGroup, Runs, UrlState, VisibleRun } from '../../plugin/context';
+
+/** Where the settings of a card are stored. */
+export interface SettingsStore {
+  read(name: string): string | undefined;
+  /** Undefined removes the setting. */
+  write(name: string, text: string | undefined): void;
+}
+
+export interface CardContextOptions {
+  /** The dashboard whose server routes the card uses. */
+  readonly apiName: string;
+  readonly settings: SettingsStore;
+  /** The runs that the card always shows; null for those selected in the page. */
+  readonly runs: () => readonly string[] | null;
+}
+
+/** Create the context of one card. Everything else is that of the page, such as the cursor. */
+export function createCardContext(
+  page: Context,
+  { apiName, settings, runs }: CardContextOptions,
+): Context {
+  const properties: Partial<Context> = {
+    api: page.getApi(apiName),
+    url: new CardParams(settings),
+    runs: new CardRuns(page.runs, runs),
+  };
+  // Other properties are read from the page's context, so that they stay reactive.
+  const descriptors = Object.entries(properties).map(([name, value]) => [name, { value }]);
+  return Object.create(page, Object.fromEntries(descriptors)) as Context;
+}
+
+/** Settings of a card, in the place of the parameters of the page's URL. */
+class CardParams implements UrlState {
+  readonly #store: SettingsStore;
+
+  constructor(store: SettingsStore) {
+    this.#store = store;
+  }
+
+  param<Value>(name: string, codec: Codec<Value>, fallback: Value): Param<Value> {
+    return new CardParam(this.#store, name, codec, fallback);
+  }
+}
+
+class CardParam<Value> implements Param<Value> {
+  readonly #store: SettingsStore;
+  readonly #name: string;
+  readonly #codec: Codec<Value>;
+  readonly #fallback: Value;
+  // Two steps, so that changes of other settings do not notify readers of this one.
+  readonly #text = $derived.by(() => this.#store.read(this.#name));
+  readonly #value = $derived.by(() =>
+    this.#text === undefined ? this.#fallback : this.#codec.parse(this.#text),
+  );
+
+  constructor(store: SettingsStore, name: string, codec: Codec<Value>, fallback: Value) {
+    this.#store = store;
+    this.#name = name;
+    this.#codec = codec;
+    this.#fallback = fallback;
+  }
+
+  get value(): Value {
+    return this.#value;
+  }
+
+  set(value: Value): void {
+    const text = this.#codec.format(value);
+    const isFallback = text === this.#codec.format(this.#fallback);
+    this.#store.write(this.#name, isFallback ? undefined : text);
+  }
+}
+
+/** The runs of the page, or only some of them. */
+class CardRuns implements Runs {
+  readonly #page: Runs;
+  readonly #names: () => readonly string[] | null;
+
+  readonly visible: readonly VisibleRun[] = $derived.by(() => {
+    const names = this.#names();
+    return names ? names.flatMap((name) => this.#page.find(name) ?? []) : this.#page.visible;
+  });
+  readonly groups: readonly RunGroup[] = $derived.by(() => {
+    const names = this.#names();
+    if (!names) return this.#page.groups;
+    return this.#page.groups.map((group) => ({
+      ...group,
+      runs: this.visible.filter((run) => run.group === group.key).map(({ name }) => name),
+    }));
+  });
+
+  constructor(page: Runs, names: () => readonly string[] | null) {
+    this.#page = page;
+    this.#names = names;
+  }
+
+  get baseline(): string | null {
+    return this.#page.baseline;
+  }
+
+  get highlighted(): string | null {
+    return this.#page.highlighted;
+  }
+
+  get all(): Runs['all'] {
+    return this.#page.all;
+  }
+
+  find(name: string): VisibleRun | undefined {
+    return this.#page.find(name);
+  }
+
+  matchesFilter(name: string): boolean {
+    return this.#names()?.includes(name) ?? this.#page.matchesFilter(name);
+  }
+
+  highlight(name: string | null): void {
+    this.#page.highlight(name);
+  }
+
+  /** Other cards may draw the runs in their own colors, so the list keeps those. */
+  overrideColors(): () => void {
+    return () => undefined;
+  }
+
+  solo(name: string): void {
+    this.#page.solo(name);
+  }
+
+  selectOnly(names: readonly string[]): void {
+    this.#page.selectOnly(names);
+  }
+
+  setBaseline(name: string | null): void {
+    this.#page.setBaseline(name);
+  }
+}

@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { ServerError } from '../../api/errors';
+import {
+  addCard,
+  type BoardDocument,
+  changeCard,
+  createCard,
+  createDocument,
+  listCards,
+} from '../../cards/workspace/document';
+import type { DocumentResponse } from '../../cards/workspace/documents-api';
+import { type DocumentRequests, DocumentSync } from './document-sync.svelte';
+
+/** A server that stores one document and refuses changes of old revisions. */
+class FakeServer implements DocumentRequests {
+  document: BoardDocument;
+  revision = 1;
+  saves = 0;
+  status: number | null = null;
+
+  constructor(document: BoardDocument) {
+    this.document = document;
+  }
+
+  get(): Promise<DocumentResponse> {
+    const { document, revision } = this;
+    return Promise.resolve({ document, revision, modified: 0, blocks: [] });
+  }
+
+  save(document: BoardDocument, expected: number): Promise<DocumentResponse> {
+    this.saves++;
+    const status = this.status ?? (expected === this.revision ? null : 409);
+    if (status !== null)
+      return Promise.reject(new ServerError({ message: 'refused', hint: '' }, status));
+    this.document = document;
+    this.revision++;
+    return this.get();
+  }
+}
+
+const loss = { ...createCard({ kind: 'scalars', target: 'loss' }), id: 'loss' };
+let server: FakeServer;
+let sync: DocumentSync;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  server = new FakeServer(addCard(createDocument('workspace', 'Board'), loss));
+  sync = new DocumentSync(server.document.id, server);
+  await sync.load();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(5000);
+const setHeight = (height: number) => (document: BoardDocument) =>
+  changeCard(document, 'loss', { height });
+const heightOf = (document: BoardDocument | null): number | undefined =>
+  document ? listCards(document)[0]?.height : undefined;
+
+test('changes are saved together after a moment', async () => {
+  sync.edit(setHeight(300), 'height');
+  sync.edit(setHeight(320), 'height');
+  expect([server.saves, sync.hasChanges]).toEqual([0, true]);
+  await settle();
+  expect([server.saves, sync.hasChanges, heightOf(server.document)]).toEqual([1, false, 320]);
+});
+
+test('undo and redo restore the document and are saved', async () => {
+  sync.edit(setHeight(300));
+  sync.edit(setHeight(400));
+  sync.undo();
+  expect(heightOf(sync.document)).toBe(300);
+  sync.undo();
+  expect([heightOf(sync.document), sync.canUndo]).toEqual([280, false]);
+  sync.redo();
+  await settle();
+  expect(heightOf(server.document)).toBe(300);
+});
+
+test('quick changes with the same key are one step of undo', () => {
+  for (const height of [300, 310, 320]) sync.edit(setHeight(height), 'height');
+  sync.undo();
+  expect(heightOf(sync.document)).toBe(280);
+});
+
+test('changes of others are merged', async () => {
+  const other = { ...loss, id: 'other' };
+  server.document = addCard(server.document, other);
+  server.revision++;
+  sync.edit(setHeight(300));
+  await settle();
+  expect(sync.conflict).toBeNull();
+  expect(listCards(server.document).map(({ id, height }) => [id, height])).toEqual([
+    ['loss', 300],
+    ['other', 280],
+  ]);
+});
+
+test('undo keeps what others changed meanwhile', async () => {
+  sync.edit(setHeight(300));
+  await settle();
+  server.document = addCard(server.document, { ...loss, id: 'other' });
+  server.revision++;
+  await sync.load();
+  sync.undo();
+  await settle();
+  expect(listCards(server.document).map(({ id, height }) => [id, height])).toEqual([
+    ['loss', 280],
+    ['other', 280],
+  ]);
+});
+
+test.each([
+  ['mine', 300],
+  ['theirs', 500],
+])('a conflict waits for a decision: %s', async (choice, expected) => {
+  server.document = setHeight(500)(server.document);
+  server.revision++;
+  sync.edit(setHeight(300));
+  await settle();
+  expect(heightOf(sync.conflict?.theirs ?? null)).toBe(500);
+  expect([heightOf(sync.document), heightOf(server.document)]).toEqual([300, 500]);
+  if (choice === 'mine') sync.keepMine();
+  else sync.useTheirs();
+  await settle();
+  expect([heightOf(sync.document), heightOf(server.document)]).toEqual([expected, expected]);
+  sync.undo();
+  if (choice === 'theirs') expect(heightOf(sync.document)).toBe(300);
+});
+
+test('a read-only server keeps the stored document', async () => {
+  server.status = 403;
+  sync.edit(setHeight(300));
+  await settle();
+  expect([sync.isForbidden, heightOf(sync.document)]).toEqual([true, 280]);
+  sync.edit(setHeight(300));
+  expect(heightOf(sync.document)).toBe(280);
+});
+
+test('after a failure, nothing is lost and retry saves it', async () => {
+  server.status = 500;
+  sync.edit(setHeight(300));
+  await settle();
+  expect([sync.error?.message, heightOf(sync.document)]).toEqual(['refused', 300]);
+  server.status = null;
+  sync.retry();
+  await settle();
+  expect(heightOf(server.document)).toBe(300);
+});

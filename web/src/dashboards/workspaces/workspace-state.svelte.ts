@@ -1,0 +1,290 @@
+import { createContext } from 'svelte';
+
+import { toProblem } from '../../api/errors';
+import type { Problem } from '../../api/schemas';
+import {
+  addCard,
+  type BoardCard,
+  type BoardDocument,
+  createCard,
+  createDocument,
+  createSection,
+  type DocumentKind,
+  findCard,
+  listCards,
+  makeId,
+  setCardSetting,
+  setKindSetting,
+} from '../../cards/workspace/document';
+import {
+  deleteDocument,
+  type DocumentListResponse,
+  listDocuments,
+  saveDocument,
+  setDefaultDocument,
+} from '../../cards/workspace/documents-api';
+import * as m from '../../catalog/workspaces';
+import { flag, optionalText, text } from '../../lib/codecs';
+import { groupByPrefix } from '../../lib/grouping';
+import type { Context, Param } from '../../plugin/context';
+import { createCardContext, type SettingsStore } from './card-context.svelte';
+import { type CardKind, findCardKind } from './card-kinds';
+import { DocumentSync } from './document-sync.svelte';
+
+/** How often the page asks whether someone else has changed the document. */
+const POLL_MS = 3000;
+const MAX_TEMPLATE_CARDS = 100;
+const NO_DOCUMENTS: DocumentListResponse = { documents: [], default: null };
+/** On a board, each card has its own step slider, and `steps` has its step. */
+const FIXED_SETTINGS: Readonly<Record<string, string>> = { 'sync-steps': '0' };
+/** Settings of the run table that open another page. */
+const RUN_LINKS = ['rt-run', 'rt-compare'];
+
+/** Whose settings the panel shows: those of one card, or of all cards of a kind. */
+export type SettingsTarget =
+  { readonly card: string } | { readonly kind: string } | { readonly kind: null };
+
+/** The state of the Workspaces dashboard: the list of documents, and the open one. */
+export class WorkspaceState {
+  readonly context: Context;
+  documents = $state.raw<DocumentListResponse>(NO_DOCUMENTS);
+  isReady = $state(false);
+  /** Why the list cannot be loaded, or an action failed. */
+  error = $state.raw<Problem | null>(null);
+  sync = $state.raw<DocumentSync | null>(null);
+  settingsTarget = $state.raw<SettingsTarget | null>(null);
+  /** Cards that bulk actions apply to. */
+  selected = $state.raw<ReadonlySet<string>>(new Set());
+  /** A report is shown as its source, with a preview. */
+  readonly isEditing: Param<boolean>;
+  readonly #chosen: Param<string>;
+  readonly #fullScreen: Param<string | null>;
+
+  readonly document: BoardDocument | null = $derived.by(() => this.sync?.document ?? null);
+  readonly canEdit: boolean = $derived.by(
+    () => !this.context.isReadOnly && this.sync?.isForbidden !== true,
+  );
+  /** The document in the URL, else the default one, else the first. */
+  readonly currentId: string | null = $derived.by(() => {
+    if (this.#chosen.value !== '') return this.#chosen.value;
+    const { documents, default: first } = this.documents;
+    return first ?? documents[0]?.id ?? null;
+  });
+  readonly fullScreenCard: BoardCard | undefined = $derived.by(() => {
+    const id = this.#fullScreen.value;
+    return this.document && id !== null ? findCard(this.document, id) : undefined;
+  });
+
+  constructor(context: Context) {
+    this.context = context;
+    this.#chosen = context.url.param('workspace', text, '');
+    this.#fullScreen = context.url.param('card', optionalText, null);
+    this.isEditing = context.url.param('edit', flag, false);
+  }
+
+  /** Load the documents and follow the open one; call it where effects can be created. */
+  startEffects(): void {
+    void this.refresh();
+    // Most workspaces have curves: load their code together with the document.
+    findCardKind('scalars')
+      ?.load()
+      .catch(() => undefined);
+    $effect(() => {
+      // A document in the URL is loaded together with the list.
+      const id = this.#chosen.value !== '' || this.isReady ? this.currentId : null;
+      if (id === null) {
+        this.sync = null;
+        return undefined;
+      }
+      const sync = new DocumentSync(id);
+      this.sync = sync;
+      this.selected = new Set();
+      this.settingsTarget = null;
+      void sync.load();
+      return () => sync.close();
+    });
+    $effect(() => {
+      if (this.context.isStatic) return undefined;
+      const timer = setInterval(() => {
+        if (!document.hidden) void this.#poll();
+      }, POLL_MS);
+      const warn = (event: BeforeUnloadEvent): void => {
+        if (this.sync?.hasChanges) event.preventDefault();
+      };
+      addEventListener('beforeunload', warn);
+      return () => {
+        clearInterval(timer);
+        removeEventListener('beforeunload', warn);
+      };
+    });
+  }
+
+  async refresh(): Promise<void> {
+    try {
+      this.documents = await listDocuments();
+      this.error = null;
+    } catch (error) {
+      // A static export without documents has no list of them.
+      if (!this.context.isStatic) this.error = toProblem(error);
+    } finally {
+      this.isReady = true;
+    }
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      this.documents = await listDocuments();
+    } catch {
+      return; // the connection status reports an unreachable server
+    }
+    const { sync } = this;
+    const row = this.documents.documents.find(({ id }) => id === sync?.id);
+    if (sync && row && row.revision > sync.revision && !sync.isSaving && !sync.conflict)
+      await sync.load();
+  }
+
+  edit(change: (document: BoardDocument) => BoardDocument, key = ''): void {
+    if (this.canEdit) this.sync?.edit(change, key);
+  }
+
+  // ---- documents
+
+  open(id: string): void {
+    this.#chosen.set(id, 'push');
+  }
+
+  async create(kind: DocumentKind, name: string): Promise<void> {
+    await this.#saveNew(createDocument(kind, name));
+    if (kind === 'report') this.isEditing.set(true);
+  }
+
+  /** Create a workspace with a chart for every scalar tag, in sections by prefix. */
+  async createFromScalars(): Promise<void> {
+    const rows = this.context.tags.rows.filter(({ kind }) => kind === 'scalar');
+    const groups = groupByPrefix(rows.slice(0, MAX_TEMPLATE_CARDS));
+    const sections = groups.map(({ title, items }) => ({
+      ...createSection(title),
+      cards: items.map(({ tag }) => createCard({ kind: 'scalars', target: tag })),
+    }));
+    await this.#saveNew({ ...createDocument('workspace', m.defaultName), sections });
+  }
+
+  async duplicate(): Promise<void> {
+    const { document } = this;
+    if (document)
+      await this.#saveNew({ ...document, id: makeId(), name: m.copyOf({ name: document.name }) });
+  }
+
+  async delete(): Promise<void> {
+    const { sync } = this;
+    if (!sync) return;
+    await this.#try(async () => {
+      await sync.save();
+      this.documents = await deleteDocument(sync.id, sync.revision);
+      this.#chosen.set('', 'push');
+    });
+  }
+
+  async setDefault(id: string | null): Promise<void> {
+    await this.#try(async () => {
+      this.documents = await setDefaultDocument(id);
+    });
+  }
+
+  async #saveNew(document: BoardDocument): Promise<void> {
+    await this.#try(async () => {
+      await saveDocument(document, 0);
+      await this.refresh();
+      this.open(document.id);
+    });
+  }
+
+  async #try(action: () => Promise<void>): Promise<void> {
+    this.error = null;
+    try {
+      await action();
+    } catch (error) {
+      this.error = toProblem(error);
+    }
+  }
+
+  // ---- cards
+
+  /** Add a card of a kind; in a report, its runs are fixed. Return its id. */
+  add(kind: CardKind, target: string, sectionId: string | null = null): string {
+    const card = createCard({
+      kind: kind.name,
+      target,
+      settings: kind.name === 'hparams' ? { hp: target } : {},
+      runs:
+        this.document?.kind === 'report' ? this.context.runs.visible.map(({ name }) => name) : null,
+    });
+    this.edit((document) => addCard(document, card, sectionId));
+    return card.id;
+  }
+
+  toggleSelected(id: string): void {
+    const selected = new Set(this.selected);
+    if (!selected.delete(id)) selected.add(id);
+    this.selected = selected;
+  }
+
+  setFullScreen(id: string | null): void {
+    this.#fullScreen.set(id, 'push');
+  }
+
+  /** The kinds of the cards of the document, for their common settings. */
+  listKinds(): CardKind[] {
+    const names = new Set(this.document ? listCards(this.document).map(({ kind }) => kind) : []);
+    return [...names]
+      .flatMap((name) => findCardKind(name) ?? [])
+      .filter((kind) => kind.hasSettings);
+  }
+
+  /** Create the context of a card; `getCard` is reactive. */
+  createCardContext(kind: CardKind, getCard: () => BoardCard): Context {
+    return createCardContext(this.context, {
+      apiName: kind.apiName,
+      runs: () => getCard().runs,
+      settings: {
+        read: (name) => this.#readCardSetting(getCard(), name),
+        write: (name, value) => this.#writeCardSetting(getCard(), name, value),
+      },
+    });
+  }
+
+  /** Create the context of the settings of all cards of a kind. */
+  createKindContext(kind: CardKind): Context {
+    const settings: SettingsStore = {
+      read: (name) => FIXED_SETTINGS[name] ?? this.document?.settings[kind.name]?.[name],
+      write: (name, value) =>
+        this.edit(
+          (document) => setKindSetting(document, kind.name, name, value),
+          `${kind.name}/${name}`,
+        ),
+    };
+    return createCardContext(this.context, { apiName: kind.apiName, runs: () => null, settings });
+  }
+
+  #readCardSetting({ id, kind, settings }: BoardCard, name: string): string | undefined {
+    // The card of a grid is in full screen if its own id is in this parameter.
+    if (name === 'card') return this.#fullScreen.value === id ? id : undefined;
+    return FIXED_SETTINGS[name] ?? settings[name] ?? this.document?.settings[kind]?.[name];
+  }
+
+  #writeCardSetting({ id }: BoardCard, name: string, value: string | undefined): void {
+    if (name === 'card') this.setFullScreen(value === undefined ? null : id);
+    else if (name === 'tab') this.#openTab(value ?? '');
+    else if (RUN_LINKS.includes(name)) {
+      this.context.url.param(name, text, '').set(value ?? '');
+      this.#openTab('runs');
+    } else if (!(name in FIXED_SETTINGS))
+      this.edit((document) => setCardSetting(document, id, name, value), `${id}/${name}`);
+  }
+
+  #openTab(name: string): void {
+    this.context.url.param('tab', text, '').set(name, 'push');
+  }
+}
+
+export const [getWorkspace, setWorkspace] = createContext<WorkspaceState>();
