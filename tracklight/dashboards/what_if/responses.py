@@ -28,6 +28,7 @@ from tracklight.analysis.what_if.performance import (
     assign_slices,
     count_binary,
     count_confusion,
+    count_one_vs_rest,
     evaluate,
     get_labels_and_scores,
     resolve_buckets,
@@ -63,6 +64,8 @@ from tracklight.types import Float64, Int64
 _MAX_TEXT = 20_000
 _MAX_ITEMS = 2000
 _EXPORT_ROWS = 5000
+#: With more classes and slices, curves of each class are not sent.
+_MAX_CLASS_CURVES = 2000
 
 
 def make_session_info(session: OpenSession) -> SessionInfo:
@@ -190,7 +193,8 @@ def make_row_response(workspace: Workspace, row: int) -> RowResponse:
                 attributions.setdefault(name, {})[predictor.name] = float(found[row])
     values = []
     for name, column in workspace.table.columns.items():
-        loaded = original.get_column(name).get_value(row) if row < len(original) else None
+        is_loaded = row < len(original) and name in original
+        loaded = original.get_column(name).get_value(row) if is_loaded else None
         value = column.get_value(row)
         size = len(value) if isinstance(value, bytes) else None
         values.append(
@@ -308,7 +312,38 @@ def make_performance_response(
     if predictor.task == "classification":
         response.label_values = workspace.get_label_values(model)
         _add_counts(workspace, request, buckets, response)
+    response.attributions = _average_attributions(workspace, request, buckets, response.slices)
     return response
+
+
+def _average_attributions(
+    workspace: Workspace,
+    request: PerformanceRequest,
+    buckets: Mapping[str, Buckets],
+    slices: Sequence[str],
+) -> dict[str, Float64]:
+    """Return the mean attribution of each feature in each slice."""
+    attributions = workspace.predict(request.model).attributions
+    if not attributions:
+        return {}
+    means: dict[str, list[Float64]] = {name: [] for name in attributions}
+    names: list[str] = []
+    for columns in _list_groups(request):
+        assignment = assign_slices(workspace.table, columns, buckets)
+        names += assignment.names
+        size = len(assignment.names)
+        for feature, values in attributions.items():
+            used = workspace.is_active & (assignment.codes >= 0) & np.isfinite(values)
+            codes = assignment.codes[used]
+            total = np.bincount(codes, values[used], minlength=size)
+            means[feature].append(divide(total, np.bincount(codes, minlength=size)))
+    order = [names.index(name) for name in slices]
+    return {feature: np.concatenate(parts)[order] for feature, parts in means.items()}
+
+
+def _list_groups(request: PerformanceRequest) -> list[Sequence[str]]:
+    """Return the columns of the slice of all rows, and those of the others."""
+    return [[], *([request.slice_by] if request.slice_by else [])]
 
 
 def _with_computed_columns(workspace: Workspace, names: Sequence[str]) -> Workspace:
@@ -340,13 +375,22 @@ def _add_counts(
     buckets: Mapping[str, Buckets],
     response: PerformanceResponse,
 ) -> None:
-    groups: list[Sequence[str]] = [[], *([request.slice_by] if request.slice_by else [])]
+    groups = _list_groups(request)
     if len(response.class_names) != 2:
         matrices: dict[str, Int64] = {}
+        curves: dict[str, Float64] = {}
+        has_curves = len(response.class_names) * len(response.slices) <= _MAX_CLASS_CURVES
         for columns in groups:
             assignment, counted = count_confusion(workspace, request.model, columns, buckets)
             matrices.update(zip(assignment.names, counted, strict=True))
+            if has_curves:
+                counts = count_one_vs_rest(workspace, request.model, assignment)
+                curves.update(zip(assignment.names, counts.swapaxes(0, 1), strict=True))
         response.matrices = np.concatenate([matrices[name] for name in response.slices]).reshape(-1)
+        if has_curves:
+            by_slice = np.array([curves[name] for name in response.slices])
+            response.class_tp = by_slice[:, 0].reshape(-1)
+            response.class_fp = by_slice[:, 1].reshape(-1)
         return
     parts = [count_binary(workspace, request.model, c, buckets) for c in groups]
     by_name = {}

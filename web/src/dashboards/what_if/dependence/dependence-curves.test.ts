@@ -4,6 +4,7 @@ import type { DependenceCurve } from '../../../api/schemas';
 import {
   computeVariation,
   findClass,
+  findFeature,
   selectClass,
   selectMatrix,
   interpolate,
@@ -63,4 +64,14 @@ test('the value of a datapoint is found on its curve', () => {
   expect(interpolate(x, y, 0)).toBe(1);
   expect(interpolate(x, y, 21)).toBeNaN();
   expect(interpolate([], [], 0)).toBeNaN();
+});
+
+test('items of lists are features of their own', () => {
+  const values = [
+    { name: 'vector', value: [4, 5] },
+    { name: 'odd[1]', value: 7 },
+  ];
+  expect(findFeature(values, 'vector[1]')).toBe(5);
+  expect(findFeature(values, 'odd[1]')).toBe(7);
+  expect(findFeature(values, 'none')).toBeUndefined();
 });

@@ -35,6 +35,18 @@ export function selectClass(curve: DependenceCurve, at: number): ClassCurve {
   };
 }
 
+/** Return the value of a feature of a row, or of an item of a list: `name[3]`. */
+export function findFeature(
+  values: readonly { readonly name: string; readonly value: unknown }[],
+  label: string,
+): unknown {
+  const own = values.find(({ name }) => name === label);
+  if (own) return own.value;
+  const [, list, item] = /^(.+)\[(\d+)\]$/s.exec(label) ?? [];
+  const found = values.find(({ name }) => name === list)?.value;
+  return Array.isArray(found) ? (found[Number(item)] as unknown) : undefined;
+}
+
 /** Return the height of a curve at some x by linear interpolation; NaN outside of its range. */
 export function interpolate(x: ArrayLike<number>, y: ArrayLike<number>, at: number): number {
   for (let index = 0; index < x.length; index++) {
