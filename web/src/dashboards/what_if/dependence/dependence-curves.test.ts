@@ -7,6 +7,7 @@ import {
   findFeature,
   selectClass,
   selectMatrix,
+  sortByVariation,
   interpolate,
 } from './dependence-curves';
 
@@ -74,4 +75,11 @@ test('items of lists are features of their own', () => {
   expect(findFeature(values, 'vector[1]')).toBe(5);
   expect(findFeature(values, 'odd[1]')).toBe(7);
   expect(findFeature(values, 'none')).toBeUndefined();
+});
+
+test('curves are sorted by the variation of the class that is shown', () => {
+  const flat = { ...CURVE, features: ['flat'], mean: Float64Array.of(0.2, 0.1, 0.9, 0.1) };
+  const names = (at: number) => sortByVariation([CURVE, flat], at).map((one) => one.features[0]);
+  expect(names(0)).toEqual(['flat', 'age']);
+  expect(names(1)).toEqual(['age', 'flat']);
 });

@@ -67,6 +67,21 @@ export function computeVariation(mean: ArrayLike<number>, isNumeric: boolean): n
     .reduce((sum, value, at) => sum + Math.abs(value - (values[at] ?? value)), 0);
 }
 
+/** Return curves with the largest variation of one class first. */
+export function sortByVariation(
+  curves: readonly DependenceCurve[],
+  classAt: number,
+): DependenceCurve[] {
+  const measured = curves.map((curve) => {
+    const variation = computeVariation(
+      selectClass(curve, classAt).mean,
+      curve.is_numeric[0] ?? false,
+    );
+    return { curve, variation: Number.isNaN(variation) ? -1 : variation };
+  });
+  return measured.sort((one, other) => other.variation - one.variation).map(({ curve }) => curve);
+}
+
 /** Return a matrix of one class of a pair of features: lines of the second by the first. */
 export function selectMatrix(curve: DependenceCurve, at: number): number[][] {
   const [first = [], second = []] = curve.values;

@@ -102,8 +102,10 @@ export class PerformanceState {
   readonly data: PerformanceResponse | undefined = $derived.by(() => this.query.data);
   readonly isBinary: boolean = $derived.by(() => (this.data?.thresholds.length ?? 0) > 0);
 
-  getThreshold(slice: string): number {
-    return this.#thresholds[this.#getKey(slice)] ?? this.board.threshold;
+  /** Return the threshold of a slice, by default for the chosen model. */
+  getThreshold(slice: string, model: string = this.board.model?.name ?? ''): number {
+    const thresholds = this.board.settings.thresholds.value[model];
+    return thresholds?.[this.#getKey(slice)] ?? this.board.getThreshold(model);
   }
 
   /** Those of the chosen model. */
