@@ -127,6 +127,9 @@ def test_editing_predicts_again_and_undo_restores(editable: str, open_page: Open
     expect(score_cell(page, "steep", 3)).to_have_text(re.compile(r"^[+\u2212]0?\.?\d"))
     expect(editor(page)).to_contain_text(f"was {original}")
     expect(editor(page)).to_contain_text("1 change; files are not modified.")
+    editor(page).get_by_role("button", name="Changes").click()
+    history = editor(page).get_by_role("list", name="Changes")
+    expect(history).to_contain_text(f"age: {original} \u2192 {changed}")
     editor(page).get_by_role("button", name="Undo").click()
     expect(score_cell(page, "steep", 2)).to_have_text(f"{before:.4g}")
     expect(editor(page)).not_to_contain_text("files are not modified")
@@ -155,7 +158,9 @@ def test_a_model_that_fails_keeps_the_change(tmp_path: Path, open_page: OpenPage
         wait_for_plot(page)
         expect(score_cell(page, "strict", 2)).to_have_text(re.compile(r"^0\.\d+"))
         editor(page).get_by_role("button", name="Clear age").click()
-        expect(editor(page)).to_contain_text("failed with ValueError: Input contains NaN")
+        expect(editor(page)).to_contain_text(
+            'The model "strict" failed with ValueError: Input contains NaN'
+        )
         expect(editor(page)).to_contain_text("The change is kept")
         expect(score_cell(page, "strict", 2)).to_have_text("\u2014")
         expect(wait_for_plot(page)).to_have_attribute("data-points", str(ROWS))

@@ -11,7 +11,7 @@ import pandas
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import auc, average_precision_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -137,6 +137,18 @@ def test_undo_after_a_failure_restores_the_prediction(board: Board) -> None:
     assert response["row"]["scores"][0]["history"][-1] == pytest.approx([0.7, 0.3])
 
 
+def test_changes_are_listed_with_the_newest_first(board: Board) -> None:
+    edit(board, row=3, values={"x": 6})
+    edit(board, kind="duplicate", row=2)
+    edit(board, kind="delete", row=1)
+    edits = board.get("about", session="small")["edits"]
+    assert [(each["kind"], each["row"]) for each in edits] == [
+        ("delete", 1), ("duplicate", 10), ("edit", 3)]  # fmt: skip
+    assert edits[-1]["changes"] == [{"name": "x", "before": 3, "after": 6}]
+    edit(board, kind="undo")
+    assert len(board.get("about", session="small")["edits"]) == 2
+
+
 def test_features_are_added_to_one_row(board: Board) -> None:
     fields = {"session": "small", "row": 2, "name": " note ", "type": "string", "value": "odd"}
     response = board.post("feature", **fields)
@@ -213,7 +225,7 @@ def test_curves_of_each_class_equal_scikit_learn(board: Board) -> None:
             positives, negatives = tp[at * 3 + number], fp[at * 3 + number]
             is_class = labels[rows] == number
             x, y = negatives[::-1] / negatives[0], positives[::-1] / positives[0]
-            area = np.trapezoid([0, *y], [0, *x])
+            area = auc([0, *x], [0, *y])
             assert area == pytest.approx(roc_auc_score(is_class, scores[rows, number]))
             used = (positives + negatives)[::-1] > 0
             precision = positives[::-1][used] / (positives + negatives)[::-1][used]

@@ -8,7 +8,7 @@ therefore raised by the smallest possible amount before they are passed on.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,8 +183,11 @@ def _add_medians(result: EvaluationResult, errors: Sequence[Float64]) -> Evaluat
 
     Their intervals are those of order statistics, which hold for any distribution.
     """
-    kinds = {"median_error": lambda e: e, "median_absolute_error": np.abs,
-             "median_squared_error": np.square}  # fmt: skip
+    kinds: dict[str, Callable[[Float64], Float64]] = {
+        "median_error": lambda values: values,
+        "median_absolute_error": np.abs,
+        "median_squared_error": np.square,
+    }
     has_intervals = result.resampling.method != "none"
     cells = np.array(
         [[_find_median(kind(each), has_intervals) for kind in kinds.values()] for each in errors]
@@ -295,4 +298,5 @@ def count_one_vs_rest(
         is_class = np.where(labels < 0, -1, labels == number)
         counts = count_by_threshold(is_class, scores[:, number], codes, size)
         parts.append([counts.tp, counts.fp])
-    return np.array(parts, np.float64).transpose(1, 2, 0, 3)
+    counted: Float64 = np.array(parts, np.float64).transpose(1, 2, 0, 3)
+    return counted

@@ -34,7 +34,7 @@ from tracklight.analysis.what_if.performance import (
     resolve_buckets,
 )
 from tracklight.analysis.what_if.thresholds import THRESHOLDS, choose_thresholds
-from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.analysis.what_if.workspace import Edit, Workspace
 from tracklight.dashboards.what_if.schemas import (
     NO_VALUES,
     ColumnValues,
@@ -42,6 +42,7 @@ from tracklight.dashboards.what_if.schemas import (
     DataColumnsRequest,
     DataColumnsResponse,
     DataExportRequest,
+    EditInfo,
     FeatureStatisticsResponse,
     FeatureValue,
     MetricValues,
@@ -55,6 +56,7 @@ from tracklight.dashboards.what_if.schemas import (
     RowResponse,
     SessionInfo,
     StatisticsRow,
+    ValueChange,
 )
 from tracklight.dashboards.what_if.store import OpenSession
 from tracklight.errors import UsageError
@@ -64,6 +66,7 @@ from tracklight.types import Float64, Int64
 _MAX_TEXT = 20_000
 _MAX_ITEMS = 2000
 _EXPORT_ROWS = 5000
+_MAX_EDITS = 50
 #: With more classes and slices, curves of each class are not sent.
 _MAX_CLASS_CURVES = 2000
 
@@ -91,7 +94,18 @@ def make_session_info(session: OpenSession) -> SessionInfo:
         [Sentence.make(problem) for problem in workspace.table.messages],
         session.path,
         workspace.distance is not None,
+        [_describe_edit(edit) for edit in workspace.history[: -_MAX_EDITS - 1 : -1]],
     )
+
+
+def _describe_edit(edit: Edit) -> EditInfo:
+    """Describe a change of values, or what else was done with a row."""
+    names = dict.fromkeys([*edit.before, *edit.after])
+    changes = [
+        ValueChange(name, _to_json(edit.before.get(name)), _to_json(edit.after.get(name)))
+        for name in names
+    ]
+    return EditInfo(edit.kind, edit.row, changes)
 
 
 def _describe_column(column: DataColumn, is_input: bool, is_computed: bool) -> DataColumnInfo:
@@ -335,8 +349,9 @@ def _average_attributions(
         for feature, values in attributions.items():
             used = workspace.is_active & (assignment.codes >= 0) & np.isfinite(values)
             codes = assignment.codes[used]
-            total = np.bincount(codes, values[used], minlength=size)
-            means[feature].append(divide(total, np.bincount(codes, minlength=size)))
+            total = np.bincount(codes, values[used], minlength=size).astype(np.float64)
+            count = np.bincount(codes, minlength=size).astype(np.float64)
+            means[feature].append(divide(total, count))
     order = [names.index(name) for name in slices]
     return {feature: np.concatenate(parts)[order] for feature, parts in means.items()}
 
@@ -384,8 +399,8 @@ def _add_counts(
             assignment, counted = count_confusion(workspace, request.model, columns, buckets)
             matrices.update(zip(assignment.names, counted, strict=True))
             if has_curves:
-                counts = count_one_vs_rest(workspace, request.model, assignment)
-                curves.update(zip(assignment.names, counts.swapaxes(0, 1), strict=True))
+                by_class = count_one_vs_rest(workspace, request.model, assignment)
+                curves.update(zip(assignment.names, by_class.swapaxes(0, 1), strict=True))
         response.matrices = np.concatenate([matrices[name] for name in response.slices]).reshape(-1)
         if has_curves:
             by_slice = np.array([curves[name] for name in response.slices])

@@ -17,6 +17,7 @@ from tracklight.analysis.tables.columns import ValueType
 from tracklight.analysis.what_if.distances import Metric
 from tracklight.analysis.what_if.partial_dependence import GridKind
 from tracklight.analysis.what_if.thresholds import Measure, Strategy
+from tracklight.analysis.what_if.workspace import EditKind
 from tracklight.types import Float32, Float64, Int32, Int64
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
@@ -389,11 +390,28 @@ class ModelInfo(msgspec.Struct):
     class_names: list[str]
 
 
+class ValueChange(msgspec.Struct):
+    """The value of a feature before and after a change; images and bytes are null."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+class EditInfo(msgspec.Struct):
+    """A change of the data that can be undone."""
+
+    kind: EditKind
+    row: int
+    changes: list[ValueChange]
+
+
 class SessionInfo(msgspec.Struct):
     """An open data set. ``version`` changes with every edit.
 
     ``path`` is the path with which it was opened; empty for data of a program. With
-    ``has_distance`` the program gave a function for the metric ``custom``.
+    ``has_distance`` the program gave a function for the metric ``custom``. ``edits`` are the last
+    changes, the newest first.
     """
 
     session: str
@@ -408,6 +426,7 @@ class SessionInfo(msgspec.Struct):
     problems: list[Sentence]
     path: str = ""
     has_distance: bool = False
+    edits: list[EditInfo] = []
 
 
 class DataSessionsResponse(msgspec.Struct):

@@ -6537,6 +6537,15 @@ export interface DistancesResponse {
   readonly ignored: readonly string[];
 }
 
+/** A change of the data that can be undone. */
+export interface EditInfo {
+  readonly kind: EditKind;
+  readonly row: number;
+  readonly changes: readonly ValueChange[];
+}
+
+export type EditKind = 'edit' | 'add' | 'duplicate' | 'delete' | 'add_feature';
+
 /** Changes of features that change the prediction. */
 export interface EditSuggestion {
   readonly changes: Readonly<Record<string, unknown>>;
@@ -6883,7 +6892,7 @@ export type ServingMethod = 'classify' | 'regress' | 'predict';
 /**
  * An open data set. `version` changes with every edit. `path` is the path with which it was opened;
  * empty for data of a program. With `has_distance` the program gave a function for the metric
- * `custom`.
+ * `custom`. `edits` are the last changes, the newest first.
  */
 export interface SessionInfo {
   readonly session: string;
@@ -6898,6 +6907,7 @@ export interface SessionInfo {
   readonly problems: readonly Sentence[];
   readonly path: string;
   readonly has_distance: boolean;
+  readonly edits: readonly EditInfo[];
 }
 
 /** An open data set. */
@@ -6989,6 +6999,13 @@ export interface ThumbnailTileRequest extends ThumbnailsRequest {
 /** The images of a column, of all rows that are not deleted. */
 export interface ThumbnailsRequest extends SessionRequest {
   readonly feature: string;
+}
+
+/** The value of a feature before and after a change; images and bytes are null. */
+export interface ValueChange {
+  readonly name: string;
+  readonly before: unknown;
+  readonly after: unknown;
 }
 
 export type ValueType = 'integer' | 'float' | 'boolean' | 'string' | 'image' | 'bytes';

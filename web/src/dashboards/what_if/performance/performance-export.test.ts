@@ -30,7 +30,7 @@ test('slices are exported with thresholds and intervals', () => {
   } as unknown as PerformanceResponse;
   const table = makeMetricsExport(response, [0, 1], (slice) => (slice === 'sex:f' ? 0.3 : null));
   expect(toCsv(table)).toBe(
-    'slice,count,threshold,recall at 0.5,recall at 0.5 lower,recall at 0.5 upper\n' +
+    'slice,count,threshold,recall@0.5,recall@0.5_lower,recall@0.5_upper\n' +
       'Overall,8,,0.5,0.25,0.75\n' +
       'sex:f,4,0.3,,,\n',
   );

@@ -10,15 +10,18 @@ export function makeMetricsExport(
   getThreshold: (slice: string) => number | null,
 ): ExportTable {
   const metrics = listMetrics(data);
+  // As `MetricColumn.label` of the Python API.
   const names = metrics.map(({ metric, threshold, class_name: output }) =>
-    [metric, output, threshold === null ? null : `at ${threshold}`].filter(Boolean).join(' '),
+    [metric, output === null ? '' : `[${output}]`, threshold === null ? '' : `@${threshold}`].join(
+      '',
+    ),
   );
   const known = (value: number | undefined): number | null =>
     value === undefined || Number.isNaN(value) ? null : value;
   return {
     columns: [
       ...['slice', 'count', 'threshold'],
-      ...names.flatMap((name) => [name, `${name} lower`, `${name} upper`]),
+      ...names.flatMap((name) => [name, `${name}_lower`, `${name}_upper`]),
     ],
     rows: slices.map((at) => {
       const name = data.slices[at] ?? '';
