@@ -284,6 +284,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/what_if/thumbnails": {**PEOPLE, "feature": "face"},
     "GET api/v1/what_if/thumbnail_tile": {**PEOPLE, "feature": "face", "tile": 0},
     "POST api/v1/what_if/edit": {**PEOPLE, "values": {"age": 33}},
+    "POST api/v1/what_if/feature": {**PEOPLE, "name": "note", "type": "string", "value": "odd"},
     "POST api/v1/what_if/distances": PEOPLE,
     "POST api/v1/what_if/counterfactuals": PEOPLE,
     "POST api/v1/what_if/predict": PEOPLE,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from sklearn.metrics import roc_auc_score
 
 from tests.web.test_looks import find_violations, overflows
 from tests.web.what_if_data import (
@@ -24,6 +26,7 @@ from tests.web.what_if_data import (
     predict_steep,
     serve_workspaces,
 )
+from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.cli import main
 from tracklight.formats.media import encode_png
 
@@ -124,6 +127,9 @@ def test_editing_predicts_again_and_undo_restores(editable: str, open_page: Open
     expect(score_cell(page, "steep", 3)).to_have_text(re.compile(r"^[+\u2212]0?\.?\d"))
     expect(editor(page)).to_contain_text(f"was {original}")
     expect(editor(page)).to_contain_text("1 change; files are not modified.")
+    editor(page).get_by_role("button", name="Changes").click()
+    history = editor(page).get_by_role("list", name="Changes")
+    expect(history).to_contain_text(f"age: {original} \u2192 {changed}")
     editor(page).get_by_role("button", name="Undo").click()
     expect(score_cell(page, "steep", 2)).to_have_text(f"{before:.4g}")
     expect(editor(page)).not_to_contain_text("files are not modified")
@@ -137,6 +143,58 @@ def test_wrong_values_are_explained_in_place(editable: str, open_page: OpenPage)
     field.press("Enter")
     expect(editor(page)).to_contain_text("needs an integer")
     expect(field).to_have_value(value)
+
+
+def test_a_model_that_fails_keeps_the_change(tmp_path: Path, open_page: OpenPage) -> None:
+    def predict(columns: Any) -> Any:
+        if np.isnan(columns["age"]).any():
+            raise ValueError("Input contains NaN")
+        return predict_flat(columns)
+
+    workspace = make_workspace()
+    workspace.add_model(wrap_model(predict, "strict"))
+    with serve_workspaces(tmp_path / "logs", {"people": workspace}) as url:
+        page = open_page(url + TAB + "&wi-row=3")
+        wait_for_plot(page)
+        expect(score_cell(page, "strict", 2)).to_have_text(re.compile(r"^0\.\d+"))
+        editor(page).get_by_role("button", name="Clear age").click()
+        expect(editor(page)).to_contain_text(
+            'The model "strict" failed with ValueError: Input contains NaN'
+        )
+        expect(editor(page)).to_contain_text("The change is kept")
+        expect(score_cell(page, "strict", 2)).to_have_text("\u2014")
+        expect(wait_for_plot(page)).to_have_attribute("data-points", str(ROWS))
+        editor(page).get_by_role("button", name="Undo").click()
+        expect(score_cell(page, "strict", 2)).to_have_text(re.compile(r"^0\.\d+"))
+        expect(editor(page)).not_to_contain_text("Input contains NaN")
+
+
+def test_features_are_added_and_classes_named(editable: str, open_page: OpenPage) -> None:
+    page = open_page(editable + "&wi-row=3")
+    wait_for_plot(page)
+    editor(page).get_by_role("button", name="Add feature").click()
+    form = page.get_by_role("form", name="Add feature")
+    form.get_by_label("Name").fill("bonus")
+    form.get_by_label("Value").fill("many")
+    form.get_by_role("button", name="Add", exact=True).click()
+    expect(editor(page)).to_contain_text('"bonus" needs a float value, not "many"')
+    form.get_by_label("Value").fill("2.5")
+    form.get_by_role("button", name="Add", exact=True).click()
+    expect(editor(page).get_by_label("bonus", exact=False).first).to_have_value("2.5")
+    page.get_by_role("button", name="Data set menu").click()
+    page.get_by_role("menuitem", name="Classes and inputs").click()
+    dialog = page.get_by_role("dialog", name="Classes and inputs")
+    expect(dialog.get_by_label("bonus")).to_be_checked()
+    dialog.get_by_label("Class names", exact=True).fill("poor\nrich\nother")
+    dialog.get_by_label("bonus").uncheck()
+    dialog.get_by_role("button", name="Apply").click()
+    expect(dialog).to_contain_text('The model "steep" has 2 classes, but 3 names were given.')
+    dialog.get_by_label("Class names", exact=True).fill("poor\nrich")
+    dialog.get_by_role("button", name="Apply").click()
+    expect(dialog).to_have_count(0)
+    table = page.get_by_role("table", name="Predictions of steep")
+    expect(table.get_by_role("rowheader", name="rich")).to_be_visible()
+    expect(page.get_by_role("group", name="Legend")).to_contain_text("rich")
 
 
 def test_add_duplicate_and_delete(editable: str, open_page: OpenPage) -> None:
@@ -266,6 +324,11 @@ def test_cells_of_classes_with_names_open_datapoints(tmp_path: Path, open_page: 
     with serve_workspaces(tmp_path / "logs", {"classes": workspace}) as url:
         page = open_page(url + TAB + "&wi=performance")
         matrix = page.get_by_role("region", name="Confusion matrix of All datapoints")
+        scores, labels = workspace.predict().scores, workspace.get_labels()
+        area = roc_auc_score(labels == 2, scores[:, 2])
+        curves = page.get_by_role("article", name="ROC curve")
+        expect(curves).to_contain_text(f"high ({area:.3g})")
+        expect(page.get_by_role("table", name="Mean attributions")).to_contain_text("x")
         matrix.get_by_role("button").nth(1).click()
         expect(page.get_by_text(f"{wrong} of {len(x)} shown")).to_be_visible()
         page.goto(url + TAB + "&wi=attributions&wi-row=3")
@@ -339,7 +402,14 @@ def test_features_have_statistics(people: str, open_page: OpenPage) -> None:
     page = open_page(people + "&wi=features")
     table = page.get_by_role("table", name="Numeric features")
     expect(table).to_contain_text(f"{data['age'].mean():.4g}")
-    page.get_by_role("searchbox", name="Find a feature").fill("job")
+    page.get_by_role("button", name="age", exact=True).click()
+    details = page.get_by_role("article", name="Distribution of age")
+    expect(details).to_contain_text("[18, ")
+    details.get_by_role("button", name="Quantiles").click()
+    expect(details.get_by_label("Quantiles of age").first).to_be_visible()
+    page.get_by_role("searchbox", name="Find a feature").fill("(")
+    expect(page.get_by_text("Not a valid regular expression")).to_be_visible()
+    page.get_by_role("searchbox", name="Find a feature").fill("^JOB$")
     expect(table).to_have_count(0)
     expect(page.get_by_role("table", name="Categorical features")).to_contain_text("job")
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
 
 import tracklight
+from tracklight.analysis.predictors.python_models import make_tf_examples
+from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import UsageError
 from tracklight.what_if import Session, WitConfigBuilder, WitWidget
 
@@ -44,6 +47,87 @@ def test_lists_with_feature_names() -> None:
     assert session.predictions()["value"].tolist() == [11, 22]
 
 
+def test_lists_keep_the_places_of_their_values() -> None:
+    """As in the notebook WIT_COMPAS_with_SHAP, which deletes columns by their position."""
+    rows = [[20, 1, 0.5, 0], [40, 0, 0.25, 1]]
+    names = ["age", "recidivism", "score", "determination"]
+    unused = [names.index("recidivism"), names.index("determination")]
+
+    def predict(examples: Any) -> Any:
+        inputs = np.delete(np.array(examples), unused, axis=1)
+        assert inputs.shape[1] == 2
+        predictions = [[1 - score, score] for _, score in inputs]
+        attributions = [{"age": age, "score": score} for age, score in inputs]
+        return {"predictions": predictions, "attributions": attributions}
+
+    builder = WitConfigBuilder(rows, feature_names=names).set_custom_predict_fn(predict)
+    session = builder.set_target_feature("recidivism").make_session()
+    frame = session.predictions().to_pandas()
+    assert frame["score"].tolist() == [0.5, 0.25]
+    assert frame["attribution:age"].tolist() == [20, 40]
+    assert "recidivism" not in session.workspace.get_model_features()
+
+
+def test_a_target_at_the_end_of_lists_is_not_passed() -> None:
+    rows = [[1.0, 2.0, 0], [3.0, 4.0, 1]]
+    seen: list[Any] = []
+
+    def predict(examples: Any) -> Any:
+        seen.extend(examples)
+        return [0.5] * len(examples)
+
+    builder = WitConfigBuilder(rows).set_custom_predict_fn(predict).set_target_feature(2)
+    session = builder.make_session()
+    session.predictions()
+    assert seen == [[1.0, 2.0], [3.0, 4.0]]
+    assert session.workspace.label == "2"  # values without a name are numbered
+
+
+def test_dictionaries_are_passed_without_the_target() -> None:
+    seen: list[Any] = []
+
+    def predict(rows: Any) -> Any:
+        seen.extend(rows)
+        return [0.5] * len(rows)
+
+    builder = WitConfigBuilder(ROWS).set_custom_predict_fn(predict).set_target_feature("label")
+    builder.make_session().predictions()
+    assert seen == [{"age": row["age"]} for row in ROWS]
+
+
+def test_examples_are_passed_with_all_features_when_the_label_is_chosen_later() -> None:
+    """As in the notebooks, in which the ground truth is chosen in the page."""
+    examples = make_tf_examples(to_table(ROWS))
+    seen: list[set[str]] = []
+
+    def predict(messages: Any) -> Any:
+        seen.extend(set(message.features.feature) for message in messages)
+        return [0.25] * len(messages)
+
+    session = WitConfigBuilder(examples).set_custom_predict_fn(predict).make_session()
+    session.predictions()
+    session.workspace.configure(label="label")
+    assert session.workspace.is_predicted("model 1")
+    session.edit(0, age=33)
+    assert seen == [{"age", "label"}] * 5
+
+
+def test_sparse_attributions_are_positions_and_values() -> None:
+    def predict(rows: Any) -> Any:
+        attributions = [{"age": [[0, 7], [0.5, 0.25]]}, *({"age": 1} for _ in rows[1:])]
+        return {"predictions": [0.5] * len(rows), "attributions": attributions}
+
+    session = WitConfigBuilder(ROWS).set_custom_predict_fn(predict).make_session()
+    assert session.predictions()["attribution:age"].tolist() == [0.75, 1, 1, 1]
+
+
+def test_other_examples_are_shown() -> None:
+    builder = WitConfigBuilder(ROWS).set_custom_predict_fn(predict_dicts)
+    widget = WitWidget(builder, delay_rendering=True)
+    builder.set_examples(ROWS[:2])
+    assert len(builder.make_session()) == 2 and len(widget.session) == 4
+
+
 def test_serving_settings_are_used() -> None:
     pytest.importorskip("grpc")
     builder = WitConfigBuilder(ROWS).set_inference_address("localhost:1").set_model_name("census")
@@ -58,7 +142,7 @@ def test_what_is_not_supported_says_what_to_do() -> None:
     with pytest.raises(UsageError, match="use set_custom_predict_fn"):
         builder.set_ai_platform_model("p", "m")
     with pytest.raises(UsageError, match="use set_custom_predict_fn"):
-        builder.set_estimator_and_feature_spec(None, None)
+        builder.set_compare_ai_platform_model("p", "m", adjust_prediction=len)
     with pytest.raises(UsageError, match="is not a model type"):
         builder.set_model_type("ranking")  # type: ignore[arg-type]
 

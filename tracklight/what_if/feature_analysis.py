@@ -39,8 +39,8 @@ class FeatureAnalysis(SessionBase):
         """Return how predictions change when a feature is varied.
 
         Args:
-            feature: A feature; a tuple of two for their joint effect; a list of several; None for
-                all features that can be varied.
+            feature: A feature, or an item of a list (``"vector[3]"``); a tuple of two for their
+                joint effect; a list of several; None for all features that can be varied.
             row: Vary only this row (local dependence).
             kind: ``"individual"`` returns one curve per row (ICE) instead of the mean.
             points: Number of values of a numeric feature; most frequent values of others.
@@ -66,10 +66,15 @@ class FeatureAnalysis(SessionBase):
             options.update(values=values, value_range=value_range)
         elif values is not None or value_range is not None:
             raise UsageError("values and value_range need a single feature")
-        grids = [
-            [partial_dependence.make_grid(table.get_column(n), **options) for n in names]
-            for names in groups
-        ]
+        grids = []
+        for labels in groups:
+            parsed = [partial_dependence.parse_label(table, label) for label in labels]
+            grids.append(
+                [
+                    partial_dependence.make_grid(table.get_column(name), index=index, **options)
+                    for name, index in parsed
+                ]
+            )
         if row is not None:
             table.check_row(row)
             rows = np.array([row])
@@ -94,16 +99,11 @@ class FeatureAnalysis(SessionBase):
             return [list(feature)]
         if feature is not None:
             return [[name] for name in feature]
-        return [[name] for name in self.workspace.get_model_features(model)
-                if self._can_vary(name)]  # fmt: skip
-
-    def _can_vary(self, name: str) -> bool:
-        column = self.workspace.table.get_column(name)
-        if column.is_list or column.type in ("image", "bytes"):
-            return False
-        if column.type != "string":
-            return True
-        return len(column.categories) < len(column)
+        return [
+            [label]
+            for name in self.workspace.get_model_features(model)
+            for label in partial_dependence.list_varied(self.workspace.table.get_column(name))
+        ]
 
     def feature_statistics(self, features: Sequence[str] | None = None) -> Frame:
         """Return statistics of each feature, the least uniform distribution first."""

@@ -10,7 +10,7 @@ import numpy as np
 from tracklight.analysis.predictors.base import Task
 from tracklight.analysis.predictors.column_models import ColumnPredictor, find_prediction_columns
 from tracklight.analysis.predictors.python_models import Output, wrap_model
-from tracklight.analysis.tables.columns import DataColumn
+from tracklight.analysis.tables.columns import DataColumn, make_column
 from tracklight.analysis.tables.objects import TableKind, find_table_kind, to_table
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.counterfactuals import (
@@ -21,7 +21,7 @@ from tracklight.analysis.what_if.counterfactuals import (
     make_flip_test,
     search_edits,
 )
-from tracklight.analysis.what_if.distances import DistanceFunction, Metric
+from tracklight.analysis.what_if.distances import DistanceFunction, DistanceSpace, Metric
 from tracklight.analysis.what_if.workspace import Workspace, decide
 from tracklight.util.frames import Column, Frame, ObjectColumn
 from tracklight.what_if.feature_analysis import FeatureAnalysis
@@ -208,6 +208,27 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         """Add a copy of a row and return its number."""
         return self.workspace.duplicate(row)
 
+    def add_feature(
+        self,
+        name: str,
+        row: int,
+        value: Any,
+        *,
+        type: Literal["integer", "float", "boolean", "string"] | None = None,
+        is_input: bool = True,
+    ) -> None:
+        """Add a feature that has a value in one row and is missing in the others.
+
+        Args:
+            name: The name of the feature.
+            row: The number of the row.
+            value: The value.
+            type: The type of the feature; by default that of the value.
+            is_input: Whether models get it, unless they name their inputs.
+        """
+        found = type or make_column(name, [value]).type
+        self.workspace.add_feature(name, found, row, value, is_input=is_input)
+
     def delete(self, row: int) -> None:
         """Delete a row."""
         self.workspace.delete(row)
@@ -219,7 +240,12 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
     # ---- counterfactuals
 
     def distances(
-        self, row: int, distance: Distance | RowDistance = "l1", *, embedding: str | None = None
+        self,
+        row: int,
+        distance: Distance | RowDistance = "l1",
+        *,
+        embedding: str | None = None,
+        attributions_of: str | None = None,
     ) -> Frame:
         """Return the distance of each row to one row.
 
@@ -231,12 +257,20 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             embedding: Compare rows by the vectors of this column, of the data or returned by a
                 model, instead of by their features. With ``distance="embedding"``, the only
                 column of vectors by default. Rows without a vector have NaN.
+            attributions_of: Compare rows by the attributions of this model instead.
 
         Example:
             >>> session.distances(12, "embedding").to_pandas()
         """
         column, metric, function = self._choose_distance(distance, embedding)
-        values = compute_distances(self.workspace, row, metric, embedding=column, function=function)
+        values = compute_distances(
+            self.workspace,
+            row,
+            metric,
+            embedding=column,
+            function=function,
+            space=self._find_space(attributions_of),
+        )
         active = self.workspace.is_active
         return Frame({"row": np.flatnonzero(active), "distance": values[active]})
 
@@ -247,6 +281,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         distance: Distance | RowDistance = "l1",
         *,
         embedding: str | None = None,
+        attributions_of: str | None = None,
         model: str | None = None,
         weights: Mapping[str, float] | None = None,
         locked: Sequence[str] = (),
@@ -260,6 +295,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             distance: ``"l1"``, ``"l2"``, ``"cosine"``, ``"embedding"``, ``"custom"`` or a
                 function, as in `distances`.
             embedding: Compare rows by the vectors of this column, as in `distances`.
+            attributions_of: Compare rows by the attributions of this model, as in `distances`.
             model: The model; by default the first.
             weights: Factors of features in the distance; 1 by default.
             locked: Features that must have the same value.
@@ -281,6 +317,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             locked=locked,
             embedding=column,
             function=function,
+            space=self._find_space(attributions_of),
         )
         rows = np.array([each.row for each in found], np.int64)
         table = self.workspace.table.take(rows)
@@ -363,6 +400,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             return None, distance, None
         column = get_embedding(self.workspace, embedding)
         return column, "cosine" if distance == "embedding" else distance, None
+
+    def _find_space(self, model: str | None) -> DistanceSpace | None:
+        return None if model is None else self.workspace.get_attribution_space(model)
 
     def _add_rows(self, table: DataTable) -> DataTable:
         rows = np.flatnonzero(self.workspace.is_active)

@@ -4,7 +4,8 @@ Notebooks for the What-If Tool work after this change:
 
     from tracklight.what_if import WitConfigBuilder, WitWidget    # instead of witwidget.notebook…
 
-Cloud AI Platform and TF Estimators are not supported; both were discontinued. Use
+Functions get what they get there: examples with all features, lists with all values except a target
+at their end, and dictionaries without the target. Cloud AI Platform was discontinued; use
 ``set_custom_predict_fn`` with a function that calls the model.
 """
 
@@ -15,14 +16,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+
 from tracklight.analysis.predictors.base import Predictor, Task
 from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
 from tracklight.analysis.predictors.python_models import CallablePredictor, convert_table
 from tracklight.analysis.tables.objects import TableKind, find_table_kind
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import DistanceFunction
-from tracklight.errors import UsageError
+from tracklight.errors import UsageError, import_optional
 from tracklight.what_if.session import Session
+
+_NO_AI_PLATFORM = (
+    "Cloud AI Platform was discontinued; use set_custom_predict_fn with a function that calls the "
+    "endpoint of the model, such as aiplatform.Endpoint(…).predict(instances).predictions"
+)
+_SPEC_BATCH_ROWS = 64
 
 
 @dataclass
@@ -34,6 +43,8 @@ class _Model:
     version: int | None = None
     signature: str | None = None
     function: Callable[[Any], Any] | None = None
+    estimator: Any = None
+    feature_spec: Any = None
     has_predict_api: bool = False
     input_tensor: str = "examples"
     output_tensor: str = "probabilities"
@@ -48,13 +59,30 @@ class WitConfigBuilder:
     """
 
     def __init__(self, examples: Sequence[Any], feature_names: Sequence[str] | None = None) -> None:
-        self._examples = list(examples)
-        self._feature_names = feature_names
+        self._set_examples(examples, feature_names)
         self._task: Task = "classification"
-        self._target: str | None = None
+        self._target: str | int | None = None
         self._vocabulary: list[str] | None = None
         self._first, self._second = _Model(), _Model()
         self._distance: Callable[..., Any] | None = None
+
+    def _set_examples(
+        self, examples: Sequence[Any], feature_names: Sequence[str] | None = None
+    ) -> None:
+        self._examples = list(examples)
+        self._feature_names = None if feature_names is None else [str(n) for n in feature_names]
+        if self._is_list:
+            # Values without a name are numbered, as in the What-If Tool.
+            names = self._feature_names or []
+            width = max(len(example) for example in self._examples)
+            self._feature_names = [*names[:width], *map(str, range(len(names), width))]
+
+    def set_examples(
+        self, examples: Sequence[Any], feature_names: Sequence[str] | None = None
+    ) -> WitConfigBuilder:
+        """Set other examples."""
+        self._set_examples(examples, feature_names)
+        return self
 
     def build(self) -> dict[str, Any]:
         """Return the settings as a dictionary."""
@@ -75,26 +103,41 @@ class WitConfigBuilder:
             UsageError: The examples or a model are invalid.
         """
         kind = find_table_kind(self._examples)
-        excluded = self._target
+        label = self._target
+        if isinstance(label, int) and self._feature_names is not None:
+            label = self._feature_names[label]
         session = Session(
             self._examples,
-            label=excluded,
+            label=None if label is None else str(label),
             class_names=self._vocabulary,
             task=self._task,
             names=self._feature_names,
         )
+        names = session.workspace.table.names
+        if kind == "rows" and (not self._is_list or names[-1:] == (label,)):
+            names = tuple(name for name in names if name != label)
         for number, settings in enumerate((self._first, self._second), 1):
-            predictor = self._make_predictor(settings, kind, number)
+            predictor = self._make_predictor(settings, kind, names, number)
             if predictor is not None:
                 session.workspace.add_model(predictor)
         if self._distance is not None:
             session.workspace.distance = self._make_distance(self._distance, kind)
         return session
 
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the values of examples that are lists."""
+        return self._feature_names
+
+    @property
+    def _is_list(self) -> bool:
+        """Whether examples are lists of values."""
+        return bool(self._examples) and isinstance(self._examples[0], (list, tuple, np.ndarray))
+
     def _make_distance(self, distance: Callable[..., Any], kind: TableKind) -> DistanceFunction:
         """Return a function that passes examples of the kind that the builder got."""
         convert: Callable[[DataTable], Any] = partial(convert_table, kind=kind)
-        if kind == "rows" and not isinstance(self._examples[0], dict):
+        if self._is_list:
             convert = _convert_to_lists
 
         def compare(table: DataTable, row: int) -> Any:
@@ -103,13 +146,18 @@ class WitConfigBuilder:
 
         return compare
 
-    def _make_predictor(self, settings: _Model, kind: TableKind, number: int) -> Predictor | None:
+    def _make_predictor(
+        self, settings: _Model, kind: TableKind, features: Sequence[str], number: int
+    ) -> Predictor | None:
         name = settings.name or f"model {number}"
+        if settings.estimator is not None:
+            estimate = partial(_predict_with_spec, settings.estimator, settings.feature_spec)
+            return CallablePredictor(
+                estimate, name, self._task, input="examples", features=features
+            )
         if settings.function is not None:
-            function = settings.function
-            if kind == "rows" and not isinstance(self._examples[0], dict):
-                function = _pass_lists(function)
-            return CallablePredictor(function, name, self._task, input=kind)
+            function = _pass_lists(settings.function) if self._is_list else settings.function
+            return CallablePredictor(function, name, self._task, input=kind, features=features)
         if not settings.address:
             return None
         if settings.has_predict_api:
@@ -140,8 +188,8 @@ class WitConfigBuilder:
         self._task = model
         return self
 
-    def set_target_feature(self, target: str) -> WitConfigBuilder:
-        """Set the feature with the true label."""
+    def set_target_feature(self, target: str | int) -> WitConfigBuilder:
+        """Set the feature with the true label, by name or by its place in lists."""
         self._target = target
         return self
 
@@ -152,12 +200,12 @@ class WitConfigBuilder:
 
     def set_custom_predict_fn(self, predict_fn: Callable[[Any], Any]) -> WitConfigBuilder:
         """Set a function from a list of examples to scores, or to a dictionary with them."""
-        self._first.function = predict_fn
+        self._first.function, self._first.estimator = predict_fn, None
         return self
 
     def set_compare_custom_predict_fn(self, predict_fn: Callable[[Any], Any]) -> WitConfigBuilder:
         """Set the function of the second model."""
-        self._second.function = predict_fn
+        self._second.function, self._second.estimator = predict_fn, None
         return self
 
     def set_inference_address(self, address: str) -> WitConfigBuilder:
@@ -220,7 +268,7 @@ class WitConfigBuilder:
         return self
 
     def set_max_classes_to_display(self, max_classes: int) -> WitConfigBuilder:
-        """Accepted for compatibility; the page shows all classes."""
+        """Accepted for compatibility; the page shows five classes, and all on request."""
         return self
 
     def set_custom_distance_fn(self, distance_fn: Callable[..., Any]) -> WitConfigBuilder:
@@ -233,13 +281,31 @@ class WitConfigBuilder:
         self._distance = distance_fn
         return self
 
+    def set_estimator_and_feature_spec(self, estimator: Any, feature_spec: Any) -> WitConfigBuilder:
+        """Set a model that gets parsed examples.
+
+        Args:
+            estimator: An object with ``predict(input_fn)``, as TF estimators have it, or a Keras
+                model with one input per feature.
+            feature_spec: How TensorFlow parses the examples, as for ``tf.io.parse_example``.
+        """
+        self._first.estimator, self._first.feature_spec = estimator, feature_spec
+        return self
+
+    def set_compare_estimator_and_feature_spec(
+        self, estimator: Any, feature_spec: Any
+    ) -> WitConfigBuilder:
+        """Set the second model that gets parsed examples."""
+        self._second.estimator, self._second.feature_spec = estimator, feature_spec
+        return self
+
     def set_ai_platform_model(self, *arguments: Any, **options: Any) -> WitConfigBuilder:
         """Not supported: the service was discontinued."""
-        raise UsageError("Cloud AI Platform is not supported; use set_custom_predict_fn")
+        raise UsageError(_NO_AI_PLATFORM)
 
-    def set_estimator_and_feature_spec(self, *arguments: Any) -> WitConfigBuilder:
-        """Not supported: TensorFlow removed estimators."""
-        raise UsageError("TF estimators are not supported; use set_custom_predict_fn")
+    def set_compare_ai_platform_model(self, *arguments: Any, **options: Any) -> WitConfigBuilder:
+        """Not supported: the service was discontinued."""
+        raise UsageError(_NO_AI_PLATFORM)
 
 
 class WitWidget:
@@ -257,16 +323,51 @@ class WitWidget:
     def __init__(
         self, config_builder: WitConfigBuilder, height: int = 1000, delay_rendering: bool = False
     ) -> None:
+        self._builder = config_builder
         self.session = config_builder.make_session()
         self._height = height
         if not delay_rendering:
             self.render()
+
+    def set_examples(self, examples: Sequence[Any]) -> None:
+        """Show other examples; the models are called with them."""
+        self._builder.set_examples(examples, self._builder.feature_names)
+        self.session = self._builder.make_session()
+        self.render()
 
     def render(self) -> None:
         """Show the page."""
         import tracklight
 
         tracklight.notebook.show_session(self.session.workspace, self._height)
+
+
+def _predict_with_spec(model: Any, feature_spec: Any, examples: Sequence[Any]) -> Any:
+    """Parse examples with TensorFlow, and return the scores of an estimator or a Keras model."""
+    tf = import_optional("tensorflow", "a feature spec", "tensorflow")
+    serialized = [example.SerializeToString() for example in examples]
+
+    def read() -> Any:
+        batches = tf.data.Dataset.from_tensor_slices(serialized).batch(_SPEC_BATCH_ROWS)
+        return batches.map(lambda batch: tf.io.parse_example(batch, feature_spec))
+
+    if hasattr(model, "predict_on_batch"):
+        inputs = {str(tensor.name).partition(":")[0] for tensor in model.inputs}
+        parts = []
+        for parsed in read():
+            rows = {
+                name: values if values.ndim > 1 else values[:, None]
+                for name, values in parsed.items()
+                if name in inputs
+            }
+            parts.append(np.asarray(model.predict_on_batch(rows)))
+        return np.concatenate(parts)
+    found = []
+    for prediction in model.predict(read):
+        keys = list(prediction)
+        key = keys[0] if len(keys) == 1 else "probabilities"
+        found.append(prediction[key if key in prediction else "predictions"])
+    return np.array(found)
 
 
 def _pass_lists(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

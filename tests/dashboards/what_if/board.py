@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -72,3 +73,14 @@ def create_dashboard(logdir: Path, access: DataAccess) -> WhatIf:
     """Create the dashboard without a server."""
     context = create_static_context(MemorySource(str(logdir)))
     return WhatIf(replace(context, access=access))
+
+
+def wait_for_job(board: Board, status: Any) -> Any:
+    """Return the result of a job."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        result = board.get("job", job=status["job"])
+        if result["status"]["state"] not in ("waiting", "running"):
+            return result
+        time.sleep(0.02)
+    raise AssertionError("the job did not end")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.dashboards.what_if.board import Board, create_dashboard, start_board
+from tests.dashboards.what_if.board import Board, create_dashboard, start_board, wait_for_job
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.columns import make_column
@@ -56,16 +55,6 @@ def open_people(board: Board) -> str:
                spec={"type": "columns", "name": "p", "columns": ["score"]})  # fmt: skip
     wait_for_job(board, board.post("predict", session=session))
     return session
-
-
-def wait_for_job(board: Board, status: Any) -> Any:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        result = board.get("job", job=status["job"])
-        if result["status"]["state"] not in ("waiting", "running"):
-            return result
-        time.sleep(0.02)
-    raise AssertionError("the job did not end")
 
 
 def test_tab_is_active_with_a_data_directory_only(board: Board, tmp_path: Path) -> None:

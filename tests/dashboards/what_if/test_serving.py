@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.dashboards.what_if.board import start_board
-from tests.dashboards.what_if.test_dashboard import wait_for_job
+from tests.dashboards.what_if.board import start_board, wait_for_job
 from tests.serving_process import compute_expected, start_serving
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.examples import encode_examples

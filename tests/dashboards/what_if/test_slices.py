@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.dashboards.what_if.board import Board, create_dashboard, start_board
-from tests.dashboards.what_if.test_dashboard import wait_for_job
+from tests.dashboards.what_if.board import Board, create_dashboard, start_board, wait_for_job
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.columns import make_column

@@ -83,3 +83,66 @@ def test_example_messages_are_passed_on() -> None:
     builder = WitConfigBuilder(examples).set_custom_predict_fn(predict)
     session = WitWidget(builder.set_target_feature("label"), delay_rendering=True).session
     assert np.allclose(session.predictions()["score"], [0.2, 0.3, 0.5, 0.6])
+
+
+class LinearEstimator:
+    """Has the interface of a TF estimator: predictions of a function that returns a data set."""
+
+    def __init__(self, factor: float, keys: tuple[str, ...]) -> None:
+        self.factor = factor
+        self.keys = keys
+
+    def predict(self, input_fn: Any) -> Any:
+        for batch in input_fn():
+            for age in batch["age"].numpy().tolist():
+                score = self.factor * age
+                scores = {"probabilities": [1 - score, score], "predictions": [score]}
+                yield {key: scores.get(key, [0]) for key in self.keys}
+
+
+PEOPLE = [{"age": age, "label": int(age > 40)} for age in (20, 30, 50, 60)] * 20
+FEATURE_SPEC = {
+    "age": tf.io.FixedLenFeature(shape=(), dtype=tf.int64),
+    "label": tf.io.FixedLenFeature(shape=(), dtype=tf.int64),
+}
+
+
+def test_estimators_get_parsed_examples() -> None:
+    """As in the notebook WIT_Model_Comparison; the spec has the label."""
+    examples = make_tf_examples(to_table(PEOPLE))
+    builder = (
+        WitConfigBuilder(examples)
+        .set_estimator_and_feature_spec(
+            LinearEstimator(0.01, ("logits", "probabilities")), FEATURE_SPEC
+        )
+        .set_compare_estimator_and_feature_spec(
+            LinearEstimator(0.005, ("probabilities",)), FEATURE_SPEC
+        )
+        .set_label_vocab(["Under 50K", "Over 50K"])
+    )
+    session = builder.make_session()
+    frame = session.predictions().to_pandas()
+    ages = np.array([row["age"] for row in PEOPLE])
+    assert np.allclose(frame["score (model 1)"], ages * 0.01)
+    assert np.allclose(frame["score (model 2)"], ages * 0.005)
+    assert frame["predicted (model 1)"].tolist()[2] == "Over 50K"
+    session.workspace.configure(label="label")
+    assert session.edit(0, age=70).to_pandas()["after"].tolist()[1] == pytest.approx(0.7)
+
+
+def test_regression_estimator_returns_values() -> None:
+    examples = make_tf_examples(to_table(PEOPLE))
+    builder = WitConfigBuilder(examples).set_model_type("regression")
+    builder.set_estimator_and_feature_spec(LinearEstimator(2, ("predictions",)), FEATURE_SPEC)
+    values = builder.make_session().predictions()["value"]
+    assert values.tolist() == [2 * row["age"] for row in PEOPLE]
+
+
+def test_keras_model_with_a_feature_spec() -> None:
+    age = keras.Input((1,), name="age")
+    network = keras.Model([age], keras.layers.Dense(1, activation="sigmoid")(age))
+    examples = make_tf_examples(to_table(PEOPLE))
+    builder = WitConfigBuilder(examples).set_estimator_and_feature_spec(network, FEATURE_SPEC)
+    scores = builder.make_session().predictions()["score"]
+    ages = np.array([[float(row["age"])] for row in PEOPLE])
+    assert np.allclose(scores, network.predict(ages, verbose=0)[:, 0], atol=1e-6)

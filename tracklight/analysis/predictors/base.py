@@ -234,7 +234,7 @@ def _check_attributions(returned: Any, row_count: int, name: str) -> dict[str, F
         columns = {str(key): values for key, values in returned.items()}
     else:
         keys = dict.fromkeys(key for row in returned for key in row)
-        columns = {str(key): [_mean(row.get(key, np.nan)) for row in returned] for key in keys}
+        columns = {str(key): [_add_up(row.get(key, np.nan)) for row in returned] for key in keys}
     attributions = {}
     for key, values in columns.items():
         array = np.asarray(values, np.float64)
@@ -254,8 +254,13 @@ def _check_attributions(returned: Any, row_count: int, name: str) -> dict[str, F
     return attributions
 
 
-def _mean(value: Any) -> float:
-    return float(np.sum(value))
+def _add_up(value: Any) -> float:
+    """Return the attribution of a feature; lists have one number per value.
+
+    Sparse ones are two lists: the positions of the values, and their attributions.
+    """
+    is_sparse = isinstance(value, (list, tuple)) and len(value) == 2 and np.ndim(value[0]) == 1
+    return float(np.sum(value[1] if is_sparse else value))
 
 
 def _make_extra(name: str, values: Any) -> DataColumn:

@@ -295,6 +295,19 @@ def make_number_column(name: str, values: Any, missing: Bool | None = None) -> D
     return DataColumn(name, "float", floats)
 
 
+def make_missing_column(name: str, value_type: ValueType, row_count: int) -> DataColumn:
+    """Create a column of single values in which all rows are missing."""
+    if value_type == "string":
+        return DataColumn(name, value_type, np.full(row_count, -1, np.int32))
+    if value_type in _BINARY_TYPES:
+        return DataColumn(name, value_type, np.full(row_count, None, object))
+    if value_type == "float":
+        return DataColumn(name, value_type, np.full(row_count, np.nan))
+    dtype = np.bool_ if value_type == "boolean" else np.int64
+    missing = np.ones(row_count, np.bool_)
+    return DataColumn(name, value_type, np.zeros(row_count, dtype), missing=missing)
+
+
 def make_string_column(name: str, values: Iterable[str | None]) -> DataColumn:
     """Create a column of strings; None is a missing value."""
     codes, categories = encode_strings(values)

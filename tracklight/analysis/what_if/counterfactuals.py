@@ -96,6 +96,10 @@ def find_candidates(
     """
     workspace.table.check_row(row)
     scores = workspace.predict(model).scores
+    if np.isnan(scores[row]).any():
+        raise UsageError(
+            "what_if.row_not_predicted", "the model has no prediction of row {row}", row=row
+        )
     if scores.ndim == 2:
         decisions = workspace.get_decisions(model, _DEFAULT if threshold is None else threshold)
         different: Bool = (decisions != decisions[row]) & (decisions >= 0)
@@ -147,6 +151,7 @@ def compute_distances(
     weights: Mapping[str, float] | None = None,
     among: Bool | None = None,
     function: DistanceFunction | None = None,
+    space: DistanceSpace | None = None,
 ) -> Float64:
     """Return the distance of each row to one row.
 
@@ -158,6 +163,7 @@ def compute_distances(
         weights: Factors of features.
         among: Compute only the distances of these rows; others are infinite.
         function: The function of ``custom``; by default that of the workspace.
+        space: What is compared instead of the features, such as attributions.
 
     Raises:
         UsageError: An argument is invalid, or the function failed.
@@ -167,7 +173,8 @@ def compute_distances(
     if metric == "custom" and function is not None:
         return call_distance_function(function, workspace.table, row, among=among)
     if embedding is None:
-        return workspace.get_space().compute(row, metric, weights=weights, among=among)
+        space = space or workspace.get_space()
+        return space.compute(row, metric, weights=weights, among=among)
     if weights:
         raise UsageError(
             "what_if.weights_of_embedding",
@@ -187,6 +194,7 @@ def find_counterfactuals(
     locked: Sequence[str] = (),
     embedding: DataColumn | None = None,
     function: DistanceFunction | None = None,
+    space: DistanceSpace | None = None,
 ) -> list[Counterfactual]:
     """Return the nearest rows among candidates, the nearest first; of equal ones the first row.
 
@@ -200,6 +208,7 @@ def find_counterfactuals(
         locked: Features that must have the same value.
         embedding: Compare rows by these vectors instead of the features.
         function: The function of ``custom``.
+        space: What is compared instead of the features.
     """
     if count < 1:
         raise UsageError(
@@ -216,6 +225,7 @@ def find_counterfactuals(
         weights=weights,
         among=candidates,
         function=function,
+        space=space,
     )
     nearest = select_smallest(distances, count)
     return [Counterfactual(int(at), float(distances[at])) for at in nearest.tolist()]

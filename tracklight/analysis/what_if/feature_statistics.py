@@ -49,7 +49,7 @@ class FeatureStatistics:
     """The most frequent value of a feature that is not numeric."""
     top_count: int
     mean_length: float
-    """Mean length of strings in characters."""
+    """Mean length of strings in characters, or of lists of numbers in items."""
     edges: Float64
     histogram: Int64
     """Values by bin of ``edges``, or by value of ``values``."""
@@ -131,7 +131,9 @@ def _describe_numbers(column: DataColumn, values: Float64, missing: int) -> Feat
         unique=len(np.unique(values)),
         top="",
         top_count=0,
-        mean_length=np.nan,
+        mean_length=float(np.diff(column.get_item_offsets()).mean())
+        if column.is_list and len(column)
+        else np.nan,
         edges=edges,
         histogram=histogram,
         values=(),

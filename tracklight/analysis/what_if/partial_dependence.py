@@ -6,6 +6,7 @@ varied rows per batch, so that a model behind a server gets few large requests.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -25,6 +26,9 @@ GridKind = Literal["even", "quantiles"]
 DEFAULT_POINTS = 10
 MAX_POINTS = 1000
 _BATCH_ROWS = 100_000
+_MAX_ITEMS = 20
+_ITEM_RANGE = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
+_ITEM_LABEL = re.compile(r"(.+)\[(\d{1,6})\]", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +122,58 @@ def make_grid(
         return _make_numeric_grid(column, points, kind, value_range, index)
     frequent = list_frequent_values(column, points)
     return Grid(column.name, frequent, False, index)
+
+
+def list_varied(column: DataColumn, items: str = "") -> list[str]:
+    """Return what can be varied of a feature: itself, or the items of its lists.
+
+    Args:
+        column: The feature. Images, sequences, lists of different lengths, and strings that are
+            all different cannot be varied.
+        items: Which items of lists, such as ``0,2,4-6``; by default the first 20.
+
+    Raises:
+        UsageError: ``items`` is not a list of numbers and ranges.
+    """
+    if column.is_sequence or column.type in ("image", "bytes"):
+        return []
+    if column.is_list:
+        length = column.get_list_length() or 0
+        if not column.is_numeric:
+            return []
+        chosen = parse_items(items) if items.strip() else range(_MAX_ITEMS)
+        return [f"{column.name}[{item}]" for item in chosen if item < length]
+    if column.type == "string" and len(column.categories) >= len(column):
+        return []
+    return [column.name]
+
+
+def parse_items(text: str) -> list[int]:
+    """Return the numbers of a pattern such as ``0,2,4-6``, in ascending order.
+
+    Raises:
+        UsageError: It is not such a pattern.
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        match = _ITEM_RANGE.fullmatch(part.strip())
+        if match is None:
+            raise UsageError(
+                "what_if.item_pattern",
+                '"{pattern}" is not a list of items such as 0,2,4-6',
+                pattern=text,
+            )
+        first, last = int(match[1]), int(match[2] or match[1])
+        found.update(range(first, min(last, first + MAX_POINTS) + 1))
+    return sorted(found)
+
+
+def parse_label(table: DataTable, label: str) -> tuple[str, int | None]:
+    """Return the column and the item of `Grid.label`."""
+    match = _ITEM_LABEL.fullmatch(label)
+    if label in table or match is None:
+        return label, None
+    return match[1], int(match[2])
 
 
 def _make_numeric_grid(

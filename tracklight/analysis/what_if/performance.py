@@ -7,8 +7,9 @@ therefore raised by the smallest possible amount before they are passed on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tracklight.analysis.evaluation.columns import Categorical, ColumnData
 from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
 from tracklight.analysis.evaluation.metrics import ConfusionCounts
 from tracklight.analysis.evaluation.resampling import Resampling
-from tracklight.analysis.evaluation.results import EvaluationResult
+from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
 from tracklight.analysis.evaluation.slices import (
     Buckets,
     SliceEncoder,
@@ -34,6 +35,8 @@ from tracklight.types import Bool, Float64, Int64
 DEFAULT_BUCKETS = 4
 #: Numeric columns with more distinct values are divided into buckets.
 _MAX_PLAIN_VALUES = 20
+#: Of the normal distribution, for intervals of 95 %.
+_NORMAL_QUANTILE = 1.96
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +153,7 @@ def evaluate(
     if task == "binary":
         scores = np.nextafter(scores[:, 1], np.inf)
     known = np.isfinite(labels) & (labels >= 0 if task != "regression" else True)
+    errors = np.where(known, scores - labels, np.nan) if task == "regression" else None
     if not known.all():
         columns = {name: _take(data, known) for name, data in columns.items()}
         labels, scores = labels[known], scores[known]
@@ -163,7 +167,56 @@ def evaluate(
     )
     evaluator = Evaluator(config)
     evaluator.update(Chunk(labels, scores, columns))
-    return evaluator.result()
+    result = evaluator.result()
+    if errors is None or metrics is not None:
+        return result
+    by_name: dict[str, Float64] = {}
+    for group in [(), *slice_by]:
+        assignment = assign_slices(table, group, buckets)
+        for number, name in enumerate(assignment.names):
+            by_name[name] = errors[(assignment.codes == number) & np.isfinite(errors)]
+    return _add_medians(result, [by_name.get(name, errors[:0]) for name in result.slice_names])
+
+
+def _add_medians(result: EvaluationResult, errors: Sequence[Float64]) -> EvaluationResult:
+    """Add median errors, given the errors of each slice.
+
+    Their intervals are those of order statistics, which hold for any distribution.
+    """
+    kinds: dict[str, Callable[[Float64], Float64]] = {
+        "median_error": lambda values: values,
+        "median_absolute_error": np.abs,
+        "median_squared_error": np.square,
+    }
+    has_intervals = result.resampling.method != "none"
+    cells = np.array(
+        [[_find_median(kind(each), has_intervals) for kind in kinds.values()] for each in errors]
+    ).reshape(len(errors), len(kinds), 3)
+    replicates = result.replicates
+    if replicates is not None:
+        unknown = np.full((*replicates.shape[:2], len(kinds)), np.nan)
+        replicates = np.concatenate([replicates, unknown], axis=2)
+    return replace(
+        result,
+        columns=[*result.columns, *(MetricColumn(name) for name in kinds)],
+        value=np.concatenate([result.value, cells[..., 0]], axis=1),
+        lower=np.concatenate([result.lower, cells[..., 1]], axis=1),
+        upper=np.concatenate([result.upper, cells[..., 2]], axis=1),
+        replicates=replicates,
+    )
+
+
+def _find_median(values: Float64, has_interval: bool) -> tuple[float, float, float]:
+    """Return the median and its 95 % interval."""
+    if not len(values):
+        return np.nan, np.nan, np.nan
+    ordered = np.sort(values)
+    if not has_interval:
+        return float(np.median(ordered)), np.nan, np.nan
+    margin = _NORMAL_QUANTILE * np.sqrt(len(ordered)) / 2
+    low = max(0, math.floor(len(ordered) / 2 - margin))
+    high = min(len(ordered) - 1, math.ceil(len(ordered) / 2 + margin))
+    return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
 
 
 def _take(data: ColumnData, rows: Bool) -> ColumnData:
@@ -227,3 +280,23 @@ def count_confusion(
     flat = (codes[used] * size + labels[used]) * size + decisions[used]
     matrices = np.bincount(flat, minlength=len(assignment.names) * size * size)
     return assignment, matrices.reshape(len(assignment.names), size, size)
+
+
+def count_one_vs_rest(
+    workspace: Workspace, model: str | None, assignment: SliceAssignment
+) -> Float64:
+    """Return true and false positives of each class against all others, at 101 thresholds.
+
+    Returns:
+        An array [2, slices, classes, thresholds].
+    """
+    labels, scores = get_labels_and_scores(workspace, model)
+    codes = np.where(workspace.is_active, assignment.codes, -1)
+    size = len(assignment.names)
+    parts = []
+    for number in range(scores.shape[1]):
+        is_class = np.where(labels < 0, -1, labels == number)
+        counts = count_by_threshold(is_class, scores[:, number], codes, size)
+        parts.append([counts.tp, counts.fp])
+    counted: Float64 = np.array(parts, np.float64).transpose(1, 2, 0, 3)
+    return counted

@@ -20,13 +20,26 @@ from tracklight.analysis.predictors.base import (
     concat_predictions,
 )
 from tracklight.analysis.predictors.column_models import ColumnPredictor, list_prediction_columns
-from tracklight.analysis.tables.columns import DataColumn, make_column, make_number_column
+from tracklight.analysis.tables.columns import (
+    DataColumn,
+    ValueType,
+    make_column,
+    make_missing_column,
+    make_number_column,
+)
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import DistanceFunction, DistanceSpace
-from tracklight.errors import ModelError, UsageError, list_similar_names
+from tracklight.errors import (
+    Message,
+    ModelError,
+    TracklightError,
+    UsageError,
+    get_message,
+    list_similar_names,
+)
 from tracklight.types import Bool, Float64, Int64
 
-EditKind = Literal["edit", "add", "duplicate", "delete"]
+EditKind = Literal["edit", "add", "duplicate", "delete", "add_feature"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,8 @@ class Edit:
     row: int
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] = field(default_factory=dict)
+    inputs: tuple[str, ...] | None = None
+    """The inputs of models before a feature was added; None for all columns."""
 
 
 @dataclass
@@ -46,6 +61,8 @@ class _ModelState:
     predictor: Predictor
     predictions: Predictions | None = None
     dirty: set[int] = field(default_factory=set)
+    failed: set[int] = field(default_factory=set)
+    """Changed rows for which the model failed; they have no scores."""
     history: dict[int, list[Float64]] = field(default_factory=dict)
     """Earlier scores of rows that were predicted again."""
 
@@ -108,22 +125,52 @@ class Workspace:
     ) -> None:
         """Change the label, and the inputs of models and the names of the classes unless None.
 
+        Without any class name, the classes have the names that the models give them.
+
         Raises:
-            UsageError: A column does not exist.
+            UsageError: A column does not exist, or the names do not fit the classes.
         """
         for name in [*([] if label is None else [label]), *(features or ())]:
             self.table.get_column(name)
+        names = None if class_names is None else [str(name).strip() for name in class_names]
+        if names:
+            self._check_class_names(names)
         inputs = self.features
         self.label = label
         if features is not None:
             self._features = list(features)
-        if class_names is not None:
-            self._class_names = [str(name) for name in class_names]
+        if names is not None:
+            self._class_names = names or None
         if self.features != inputs:
             for state in self._models.values():  # models may get other inputs than before
                 if state.predictor.features is None:
                     state.predictions = None
         self.version += 1
+
+    def _check_class_names(self, names: Sequence[str]) -> None:
+        repeated = [name for at, name in enumerate(names) if name in names[:at]]
+        if "" in names:
+            raise UsageError("what_if.class_name_empty", "every class needs a name")
+        if repeated:
+            raise UsageError(
+                "what_if.class_name_repeated",
+                'two classes have the name "{name}"; every class needs a name of its own',
+                name=repeated[0],
+            )
+        counts = {
+            state.predictor.name: state.predictions.scores.shape[1]
+            for state in self._models.values()
+            if state.predictions is not None and state.predictor.task == "classification"
+        }
+        if counts and len(names) not in counts.values():
+            model, count = next(iter(counts.items()))
+            raise UsageError(
+                "what_if.class_name_count",
+                'the model "{model}" has {count} classes, but {given} names were given',
+                model=model,
+                count=count,
+                given=len(names),
+            )
 
     def snapshot(self) -> Workspace:
         """Return a copy that later edits do not change; the models are shared."""
@@ -133,6 +180,7 @@ class Workspace:
             name: replace(
                 state,
                 dirty=set(state.dirty),
+                failed=set(state.failed),
                 history={row: list(scores) for row, scores in state.history.items()},
             )
             for name, state in self._models.items()
@@ -209,9 +257,9 @@ class Workspace:
         return [name for name in self.table.names if name not in excluded]
 
     def get_model_features(self, name: str | None = None) -> list[str]:
-        """Return the columns that one model gets."""
+        """Return the columns that one model gets, without the label."""
         own = self.get_model(name).features
-        return list(own) if own else self.features
+        return [each for each in own if each != self.label] if own else self.features
 
     def get_space(self) -> DistanceSpace:
         """Return the features by which rows are compared."""
@@ -219,6 +267,22 @@ class Workspace:
         if self._space is None or self._space[:2] != (self.version, names):
             self._space = (self.version, names, DistanceSpace(self.table, names))
         return self._space[2]
+
+    def get_attribution_space(self, name: str | None = None) -> DistanceSpace:
+        """Return the attributions of a model, by which rows are compared.
+
+        Raises:
+            UsageError: The model returns none.
+        """
+        attributions = self.predict(name).attributions
+        if not attributions:
+            raise UsageError(
+                "what_if.no_attributions",
+                'the model "{model}" returns no attributions by which rows could be compared',
+                model=self.get_model(name).name,
+            )
+        table = DataTable([make_number_column(key, v) for key, v in attributions.items()])
+        return DistanceSpace(table, table.names)
 
     # ---- predictions
 
@@ -232,10 +296,36 @@ class Workspace:
         if state.predictions is None:
             state.predictions = self.predict_table(self.table, name, report)
             state.dirty.clear()
+            state.failed.clear()
         elif state.dirty:
-            self._update_predictions(state, report)
+            rows = np.array(sorted(state.dirty))
+            new = self.predict_table(self.table.take(rows), state.predictor.name, report)
+            self._update_predictions(state, rows, new)
         assert state.predictions is not None
         return state.predictions
+
+    def predict_changes(self, name: str) -> Message | None:
+        """Predict the changed rows; return why the model failed, or None.
+
+        If it fails, the changed rows have no scores and all others keep theirs.
+        """
+        state = self._get_state(name)
+        try:
+            self.predict(name)
+        except TracklightError as error:
+            if state.predictions is None or not state.dirty:
+                raise
+            rows = np.array(sorted(state.dirty))
+            self._update_predictions(state, rows, _make_empty(state.predictions, len(rows)))
+            state.failed.update(rows.tolist())
+            return get_message(error)
+        return None
+
+    def mark_failed(self) -> None:
+        """Let the next prediction include the rows for which models have failed."""
+        for state in self._models.values():
+            for row in list(state.failed):
+                self._mark_row_dirty(state, row)
 
     def has_predictions(self, name: str) -> bool:
         """Return whether a model has predicted the data, before or after the last edit."""
@@ -283,11 +373,9 @@ class Workspace:
         current = self.predict(name).scores[row]
         return [*state.history.get(row, []), current]
 
-    def _update_predictions(self, state: _ModelState, report: ReportRows | None) -> None:
+    def _update_predictions(self, state: _ModelState, rows: Int64, new: Predictions) -> None:
         old = state.predictions
         assert old is not None
-        rows = np.array(sorted(state.dirty))
-        new = self.predict_table(self.table.take(rows), state.predictor.name, report)
         if new.scores.shape[1:] != old.scores.shape[1:]:
             raise ModelError(
                 "what_if.class_count_changed",
@@ -295,7 +383,8 @@ class Workspace:
                 model=state.predictor.name,
             )
         for row in rows[rows < len(old)].tolist():
-            state.history.setdefault(row, []).append(old.scores[row].copy())
+            if not np.isnan(old.scores[row]).all():
+                state.history.setdefault(row, []).append(old.scores[row].copy())
         index = np.arange(len(self.table))
         index[rows] = len(old) + np.arange(len(rows))
         joined = concat_predictions([old, new])
@@ -340,6 +429,10 @@ class Workspace:
         """
         column = self._get_label_column()
         names = self.get_class_names(name)
+        own = self.get_model(name).class_names
+        if own is not None and self._class_names and not column.is_numeric:
+            # The user has renamed the classes, but not the values of the label.
+            names = names if set(names) & set(column.categories) else list(own)
         missing = column.find_missing()
         if column.is_numeric:
             numbers = column.to_float64()
@@ -470,6 +563,40 @@ class Workspace:
         self._record(Edit("duplicate", copy, {}, {}))
         return copy
 
+    def add_feature(
+        self, name: str, value_type: ValueType, row: int, value: Any, *, is_input: bool = True
+    ) -> None:
+        """Add a column that has a value in one row and is missing in the others.
+
+        Args:
+            name: The name of the feature.
+            value_type: The type of its values.
+            row: The row with the value.
+            value: The value.
+            is_input: Whether models get it, unless they name their inputs.
+
+        Raises:
+            UsageError: There is such a column, or the value has the wrong type.
+        """
+        self._check_active(row)
+        name = name.strip()
+        if not name:
+            raise UsageError("what_if.feature_name", "a feature needs a name")
+        if name in self.table:
+            raise UsageError(
+                "what_if.feature_exists",
+                'the data already have a column "{feature}"',
+                feature=name,
+            )
+        column = make_missing_column(name, value_type, len(self.table))
+        table = self.table.with_columns([column.with_values(np.array([row]), [value])])
+        before = None if self._features is None else tuple(self._features)
+        inputs = self.features
+        self.table = table
+        if self._features is not None or not is_input:
+            self._features = [*inputs, *([name] if is_input else [])]
+        self._record(Edit("add_feature", row, {}, {name: value}, before))
+
     def delete(self, row: int) -> None:
         """Delete a row."""
         self._check_active(row)
@@ -484,6 +611,10 @@ class Workspace:
         edit = self.history.pop()
         if edit.kind == "edit":
             self.table = self.table.with_row_values(edit.row, edit.before)
+            self._mark_dirty(edit.row)
+        elif edit.kind == "add_feature":
+            self.table = self.table.without(edit.after)
+            self._features = None if edit.inputs is None else list(edit.inputs)
             self._mark_dirty(edit.row)
         else:
             self.is_active = self.is_active.copy()
@@ -500,7 +631,11 @@ class Workspace:
             )
         original = self._original.get_row(row)
         current = self.table.get_row(row)
-        changed = {name: value for name, value in original.items() if current[name] != value}
+        changed = {
+            name: original.get(name)
+            for name, value in current.items()
+            if original.get(name) != value
+        }
         if changed:
             self.edit(row, changed)
 
@@ -521,7 +656,12 @@ class Workspace:
 
     def _mark_dirty(self, row: int) -> None:
         for state in self._models.values():
-            state.dirty.add(row)
+            self._mark_row_dirty(state, row)
+
+    @staticmethod
+    def _mark_row_dirty(state: _ModelState, row: int) -> None:
+        state.dirty.add(row)
+        state.failed.discard(row)
 
     def _check_active(self, row: int) -> None:
         self.table.check_row(row)
@@ -585,6 +725,18 @@ class Workspace:
             codes = np.where(unknown, -1, labels == decisions).astype(np.int32)
             columns.append(DataColumn("correct", "string", codes, ["incorrect", "correct"]))
         return columns
+
+
+def _make_empty(predictions: Predictions, count: int) -> Predictions:
+    """Return predictions of some rows without any value."""
+    return Predictions(
+        np.full((count, *predictions.scores.shape[1:]), np.nan),
+        {key: np.full(count, np.nan) for key in predictions.attributions},
+        {
+            key: make_column(key, [None] * count, like=column)
+            for key, column in predictions.extras.items()
+        },
+    )
 
 
 def decide(scores: Float64, threshold: Any) -> Int64:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tracklight.analysis.embeddings.sprites import SpriteTiles
+from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.what_if.counterfactuals import (
     compute_distances,
@@ -16,6 +17,7 @@ from tracklight.analysis.what_if.counterfactuals import (
     make_flip_test,
     search_edits,
 )
+from tracklight.analysis.what_if.distances import DistanceSpace
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.what_if.images import make_image, make_thumbnail_tile, plan_thumbnails
 from tracklight.dashboards.what_if.jobs import WhatIfJobs
@@ -30,6 +32,7 @@ from tracklight.dashboards.what_if.responses import (
     make_statistics_response,
 )
 from tracklight.dashboards.what_if.schemas import (
+    AddFeatureRequest,
     AddModelRequest,
     ConfigureRequest,
     CounterfactualRequest,
@@ -102,6 +105,7 @@ class WhatIf(Dashboard):
             Route("thumbnails", ThumbnailsRequest, self.thumbnails, "GET"),
             Route("thumbnail_tile", ThumbnailTileRequest, self.thumbnail_tile, "GET"),
             Route("edit", RowEditRequest, self.edit),
+            Route("feature", AddFeatureRequest, self.add_feature),
             Route("distances", DistanceRequest, self.distances),
             Route("counterfactuals", CounterfactualRequest, self.counterfactuals),
             Route("predict", ModelRequest, self.predict),
@@ -220,28 +224,36 @@ class WhatIf(Dashboard):
         """Change, add, duplicate, delete, reset or undo, and predict the changed row again."""
         session = self._store.get(request.session)
         with session.lock:
-            workspace = session.workspace
-            row = _apply_edit(workspace, request)
-            for predictor in workspace.models:
-                if workspace.has_predictions(predictor.name):
-                    workspace.predict(predictor.name)
-            is_shown = row is not None and bool(workspace.is_active[row])
-            return RowEditResponse(
-                workspace.version,
-                len(workspace.history),
-                int(workspace.is_active.sum()),
-                make_row_response(workspace, row) if is_shown and row is not None else None,
+            row = _apply_edit(session.workspace, request)
+            return _make_edit_response(session.workspace, row)
+
+    def add_feature(self, request: AddFeatureRequest) -> RowEditResponse:
+        """Add a column with a value in one row, and predict that row again."""
+        session = self._store.get(request.session)
+        with session.lock:
+            session.workspace.add_feature(
+                request.name,
+                request.type,
+                request.row,
+                request.value,
+                is_input=request.is_input,
             )
+            return _make_edit_response(session.workspace, request.row)
 
     def distances(self, request: DistanceRequest) -> DistancesResponse:
         """Return the distance of all rows to one row."""
         session = self._store.get(request.session)
         with session.lock:
-            space = session.workspace.get_space()
+            space = _choose_space(session.workspace, request)
             workspace = session.workspace.snapshot()
         column = _find_embedding(workspace, request.embedding)
         values = compute_distances(
-            workspace, request.row, request.metric, embedding=column, weights=request.weights
+            workspace,
+            request.row,
+            request.metric,
+            embedding=column,
+            weights=request.weights,
+            space=space,
         )
         active = values[workspace.is_active].astype(np.float32)
         if column is not None:
@@ -252,6 +264,7 @@ class WhatIf(Dashboard):
         """Return the nearest rows with another prediction, and the smallest edits if requested."""
         session = self._store.get(request.session)
         with session.lock:
+            compared = _choose_space(session.workspace, request)
             space = session.workspace.get_space()
             workspace = session.workspace.snapshot()
             workspace.table.check_row(request.row)
@@ -265,6 +278,7 @@ class WhatIf(Dashboard):
             weights=request.weights,
             locked=request.locked,
             embedding=_find_embedding(workspace, request.embedding),
+            space=compared,
         )
         edits = []
         if request.search_edits:
@@ -282,7 +296,7 @@ class WhatIf(Dashboard):
             )
         return CounterfactualsResponse(
             [
-                Neighbor(each.row, each.distance, space.compute_features(request.row, each.row))
+                Neighbor(each.row, each.distance, compared.compute_features(request.row, each.row))
                 for each in nearest[: request.count]
             ],
             [EditSuggestion(dict(e.changes), e.source_row, e.distance) for e in edits],
@@ -364,8 +378,37 @@ def _apply_edit(workspace: Workspace, request: RowEditRequest) -> int | None:
     if request.kind == "reset":
         workspace.reset(request.row)
         return request.row
+    if request.kind == "predict":
+        workspace.mark_failed()
+        return request.row
     undone = workspace.undo()
     return None if undone is None else undone.row
+
+
+def _make_edit_response(workspace: Workspace, row: int | None) -> RowEditResponse:
+    """Predict the changed row and return it; a model that fails does not undo the change."""
+    problems = []
+    for predictor in workspace.models:
+        if workspace.has_predictions(predictor.name):
+            message = workspace.predict_changes(predictor.name)
+            if message is not None:
+                problems.append(Sentence.make(message))
+    is_shown = row is not None and bool(workspace.is_active[row])
+    return RowEditResponse(
+        workspace.version,
+        len(workspace.history),
+        int(workspace.is_active.sum()),
+        make_row_response(workspace, row) if is_shown and row is not None else None,
+        problems,
+    )
+
+
+def _choose_space(
+    workspace: Workspace, request: DistanceRequest | CounterfactualRequest
+) -> DistanceSpace:
+    if request.by_attributions:
+        return workspace.get_attribution_space(request.model)
+    return workspace.get_space()
 
 
 def _find_embedding(workspace: Workspace, name: str | None) -> DataColumn | None:

@@ -82,21 +82,26 @@ class WhatIfJobs:
         workspace.check_can_predict(request.model)
         table = workspace.table
         names = request.features or [
-            name for name in workspace.get_model_features(request.model) if can_vary(table, name)
+            label
+            for name in workspace.get_model_features(request.model)
+            for label in partial_dependence.list_varied(table.get_column(name), request.items)
         ]
         if request.is_pair and len(names) != 2:
             raise UsageError("what_if.pair_features", "choose two features for a joint effect")
         if request.value_range is not None and len(names) != 1:
             raise UsageError("what_if.range_features", "choose a range for one feature at a time")
-        grids = [
-            partial_dependence.make_grid(
-                table.get_column(name),
-                points=request.points,
-                kind=request.grid,
-                value_range=request.value_range,
+        grids = []
+        for label in names:
+            name, index = partial_dependence.parse_label(table, label)
+            grids.append(
+                partial_dependence.make_grid(
+                    table.get_column(name),
+                    points=request.points,
+                    kind=request.grid,
+                    value_range=request.value_range,
+                    index=index,
+                )
             )
-            for name in names
-        ]
         groups = [grids] if request.is_pair else [[grid] for grid in grids]
         rows = _choose_rows(workspace, request)
 
@@ -221,14 +226,6 @@ def _make_status(job: Job[JobResult]) -> ModelJobStatus:
         job.total,
         Sentence.make(job.problem_message) if job.problem else None,
     )
-
-
-def can_vary(table: DataTable, name: str) -> bool:
-    """Return whether a feature is a single number or category that repeats."""
-    column = table.get_column(name)
-    if column.is_list or column.type in ("image", "bytes"):
-        return False
-    return column.type != "string" or len(column.categories) < len(column)
 
 
 def _choose_rows(workspace: Workspace, request: DependenceRequest) -> Int64:

@@ -28,12 +28,13 @@ from tracklight.analysis.what_if.performance import (
     assign_slices,
     count_binary,
     count_confusion,
+    count_one_vs_rest,
     evaluate,
     get_labels_and_scores,
     resolve_buckets,
 )
 from tracklight.analysis.what_if.thresholds import THRESHOLDS, choose_thresholds
-from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.analysis.what_if.workspace import Edit, Workspace
 from tracklight.dashboards.what_if.schemas import (
     NO_VALUES,
     ColumnValues,
@@ -41,6 +42,7 @@ from tracklight.dashboards.what_if.schemas import (
     DataColumnsRequest,
     DataColumnsResponse,
     DataExportRequest,
+    EditInfo,
     FeatureStatisticsResponse,
     FeatureValue,
     MetricValues,
@@ -54,6 +56,7 @@ from tracklight.dashboards.what_if.schemas import (
     RowResponse,
     SessionInfo,
     StatisticsRow,
+    ValueChange,
 )
 from tracklight.dashboards.what_if.store import OpenSession
 from tracklight.errors import UsageError
@@ -63,6 +66,9 @@ from tracklight.types import Float64, Int64
 _MAX_TEXT = 20_000
 _MAX_ITEMS = 2000
 _EXPORT_ROWS = 5000
+_MAX_EDITS = 50
+#: With more classes and slices, curves of each class are not sent.
+_MAX_CLASS_CURVES = 2000
 
 
 def make_session_info(session: OpenSession) -> SessionInfo:
@@ -88,7 +94,18 @@ def make_session_info(session: OpenSession) -> SessionInfo:
         [Sentence.make(problem) for problem in workspace.table.messages],
         session.path,
         workspace.distance is not None,
+        [_describe_edit(edit) for edit in workspace.history[: -_MAX_EDITS - 1 : -1]],
     )
+
+
+def _describe_edit(edit: Edit) -> EditInfo:
+    """Describe a change of values, or what else was done with a row."""
+    names = dict.fromkeys([*edit.before, *edit.after])
+    changes = [
+        ValueChange(name, _to_json(edit.before.get(name)), _to_json(edit.after.get(name)))
+        for name in names
+    ]
+    return EditInfo(edit.kind, edit.row, changes)
 
 
 def _describe_column(column: DataColumn, is_input: bool, is_computed: bool) -> DataColumnInfo:
@@ -190,7 +207,8 @@ def make_row_response(workspace: Workspace, row: int) -> RowResponse:
                 attributions.setdefault(name, {})[predictor.name] = float(found[row])
     values = []
     for name, column in workspace.table.columns.items():
-        loaded = original.get_column(name).get_value(row) if row < len(original) else None
+        is_loaded = row < len(original) and name in original
+        loaded = original.get_column(name).get_value(row) if is_loaded else None
         value = column.get_value(row)
         size = len(value) if isinstance(value, bytes) else None
         values.append(
@@ -308,7 +326,39 @@ def make_performance_response(
     if predictor.task == "classification":
         response.label_values = workspace.get_label_values(model)
         _add_counts(workspace, request, buckets, response)
+    response.attributions = _average_attributions(workspace, request, buckets, response.slices)
     return response
+
+
+def _average_attributions(
+    workspace: Workspace,
+    request: PerformanceRequest,
+    buckets: Mapping[str, Buckets],
+    slices: Sequence[str],
+) -> dict[str, Float64]:
+    """Return the mean attribution of each feature in each slice."""
+    attributions = workspace.predict(request.model).attributions
+    if not attributions:
+        return {}
+    means: dict[str, list[Float64]] = {name: [] for name in attributions}
+    names: list[str] = []
+    for columns in _list_groups(request):
+        assignment = assign_slices(workspace.table, columns, buckets)
+        names += assignment.names
+        size = len(assignment.names)
+        for feature, values in attributions.items():
+            used = workspace.is_active & (assignment.codes >= 0) & np.isfinite(values)
+            codes = assignment.codes[used]
+            total = np.bincount(codes, values[used], minlength=size).astype(np.float64)
+            count = np.bincount(codes, minlength=size).astype(np.float64)
+            means[feature].append(divide(total, count))
+    order = [names.index(name) for name in slices]
+    return {feature: np.concatenate(parts)[order] for feature, parts in means.items()}
+
+
+def _list_groups(request: PerformanceRequest) -> list[Sequence[str]]:
+    """Return the columns of the slice of all rows, and those of the others."""
+    return [[], *([request.slice_by] if request.slice_by else [])]
 
 
 def _with_computed_columns(workspace: Workspace, names: Sequence[str]) -> Workspace:
@@ -340,13 +390,22 @@ def _add_counts(
     buckets: Mapping[str, Buckets],
     response: PerformanceResponse,
 ) -> None:
-    groups: list[Sequence[str]] = [[], *([request.slice_by] if request.slice_by else [])]
+    groups = _list_groups(request)
     if len(response.class_names) != 2:
         matrices: dict[str, Int64] = {}
+        curves: dict[str, Float64] = {}
+        has_curves = len(response.class_names) * len(response.slices) <= _MAX_CLASS_CURVES
         for columns in groups:
             assignment, counted = count_confusion(workspace, request.model, columns, buckets)
             matrices.update(zip(assignment.names, counted, strict=True))
+            if has_curves:
+                by_class = count_one_vs_rest(workspace, request.model, assignment)
+                curves.update(zip(assignment.names, by_class.swapaxes(0, 1), strict=True))
         response.matrices = np.concatenate([matrices[name] for name in response.slices]).reshape(-1)
+        if has_curves:
+            by_slice = np.array([curves[name] for name in response.slices])
+            response.class_tp = by_slice[:, 0].reshape(-1)
+            response.class_fp = by_slice[:, 1].reshape(-1)
         return
     parts = [count_binary(workspace, request.model, c, buckets) for c in groups]
     by_name = {}

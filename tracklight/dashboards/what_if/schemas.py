@@ -17,6 +17,7 @@ from tracklight.analysis.tables.columns import ValueType
 from tracklight.analysis.what_if.distances import Metric
 from tracklight.analysis.what_if.partial_dependence import GridKind
 from tracklight.analysis.what_if.thresholds import Measure, Strategy
+from tracklight.analysis.what_if.workspace import EditKind
 from tracklight.types import Float32, Float64, Int32, Int64
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
@@ -123,6 +124,7 @@ class OpenRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Data files to open; ``*`` matches several files with the same columns.
 
     ``prediction`` are columns with scores, one or one for each class, which become a model.
+    ``class_names`` are the names of the classes; by default those that models give them.
     """
 
     path: Name
@@ -132,6 +134,7 @@ class OpenRequest(msgspec.Struct, forbid_unknown_fields=True):
     label: Name | None = None
     prediction: Names = []
     task: Task = "classification"
+    class_names: Names = []
 
 
 class SessionRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -192,13 +195,25 @@ class RowEditRequest(SessionRequest):
     """A change of the data. ``values`` are the new values; bytes as ``{"base64": …}``.
 
     With ``step``, an edit changes only that item of lists, or that step of sequences; the number of
-    items appends one.
+    items appends one. ``predict`` changes nothing: it calls models again that have failed.
     """
 
-    kind: Literal["edit", "add", "duplicate", "delete", "undo", "reset"] = "edit"
+    kind: Literal["edit", "add", "duplicate", "delete", "undo", "reset", "predict"] = "edit"
     row: Row = 0
     values: dict[Name, Any] = {}
     step: Row | None = None
+
+
+class AddFeatureRequest(RowRequest, kw_only=True):
+    """A new column with a value in one row; the others are missing.
+
+    With ``is_input``, models get it unless they name their inputs.
+    """
+
+    name: Name
+    type: Literal["integer", "float", "boolean", "string"]
+    value: Any
+    is_input: bool = True
 
 
 class ThumbnailsRequest(SessionRequest, kw_only=True):
@@ -215,22 +230,30 @@ class ThumbnailTileRequest(ThumbnailsRequest, kw_only=True):
 
 
 class DistanceRequest(RowRequest):
-    """The distance of all rows to one row, by all features or by the vectors of one column."""
+    """The distance of all rows to one row.
 
-    metric: Metric = "l1"
-    weights: dict[Name, float] = {}
-    embedding: Name | None = None
-
-
-class CounterfactualRequest(RowRequest):
-    """The nearest rows with another prediction, and optionally the smallest edits.
-
-    ``embedding`` is a column of vectors by which rows are compared, instead of their features.
+    Rows are compared by all features, by the vectors of the column ``embedding``, or
+    ``by_attributions`` of a model.
     """
 
     metric: Metric = "l1"
     weights: dict[Name, float] = {}
     embedding: Name | None = None
+    by_attributions: bool = False
+    model: Name | None = None
+
+
+class CounterfactualRequest(RowRequest):
+    """The nearest rows with another prediction, and optionally the smallest edits.
+
+    ``embedding`` is a column of vectors by which rows are compared, instead of their features;
+    with ``by_attributions``, those of the model are compared.
+    """
+
+    metric: Metric = "l1"
+    weights: dict[Name, float] = {}
+    embedding: Name | None = None
+    by_attributions: bool = False
     model: Name | None = None
     count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     locked: Names = []
@@ -240,9 +263,14 @@ class CounterfactualRequest(RowRequest):
 
 
 class DependenceRequest(SessionRequest):
-    """Partial dependence of features, or of one pair if ``is_pair``."""
+    """Partial dependence of features, or of one pair if ``is_pair``.
+
+    ``name[3]`` is an item of a list. Without features, all are evaluated; ``items`` then chooses
+    items of lists, such as ``0,2,4-6``.
+    """
 
     features: Names = []
+    items: Text = ""
     model: Name | None = None
     row: Row | None = None
     is_pair: bool = False
@@ -362,11 +390,28 @@ class ModelInfo(msgspec.Struct):
     class_names: list[str]
 
 
+class ValueChange(msgspec.Struct):
+    """The value of a feature before and after a change; images and bytes are null."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+class EditInfo(msgspec.Struct):
+    """A change of the data that can be undone."""
+
+    kind: EditKind
+    row: int
+    changes: list[ValueChange]
+
+
 class SessionInfo(msgspec.Struct):
     """An open data set. ``version`` changes with every edit.
 
     ``path`` is the path with which it was opened; empty for data of a program. With
-    ``has_distance`` the program gave a function for the metric ``custom``.
+    ``has_distance`` the program gave a function for the metric ``custom``. ``edits`` are the last
+    changes, the newest first.
     """
 
     session: str
@@ -381,6 +426,7 @@ class SessionInfo(msgspec.Struct):
     problems: list[Sentence]
     path: str = ""
     has_distance: bool = False
+    edits: list[EditInfo] = []
 
 
 class DataSessionsResponse(msgspec.Struct):
@@ -443,12 +489,16 @@ class RowResponse(msgspec.Struct):
 
 
 class RowEditResponse(msgspec.Struct):
-    """The row after a change; null if it was deleted or nothing was left to undo."""
+    """The row after a change; null if it was deleted or nothing was left to undo.
+
+    ``problems`` say why models could not predict it; then it has no scores.
+    """
 
     version: int
     edit_count: int
     active_count: int
     row: RowResponse | None
+    problems: list[Sentence] = []
 
 
 class DistancesResponse(msgspec.Struct):
@@ -553,10 +603,12 @@ class PerformanceResponse(msgspec.Struct):
     """Metrics by slice; the first slice is all rows.
 
     ``thresholds`` and the confusion counts (slices x 101, flattened) are only set for models with
-    two classes, and let the page compute everything that depends on a threshold. ``matrices`` are
-    confusion matrices of models with more classes (slices x classes x classes). ``edges`` are the
-    bounds between the buckets of numeric columns, and ``label_values`` the values of the label
-    column for the classes.
+    two classes, and let the page compute everything that depends on a threshold. Models with more
+    classes have confusion ``matrices`` (slices x classes x classes), and true and false positives
+    of each class against the others (``class_tp``, ``class_fp``: slices x classes x 101).
+    ``edges`` are the bounds between the buckets of numeric columns, ``label_values`` the values of
+    the label column for the classes, and ``attributions`` the mean attribution of each feature by
+    slice.
     """
 
     version: int
@@ -577,6 +629,9 @@ class PerformanceResponse(msgspec.Struct):
     warnings: list[Sentence]
     edges: dict[str, Float64] = {}
     label_values: list[str] = []
+    class_tp: Float64 | None = None
+    class_fp: Float64 | None = None
+    attributions: dict[str, Float64] = {}
 
 
 class OptimizeResponse(msgspec.Struct):

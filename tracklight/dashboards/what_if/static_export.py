@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import msgspec
 import numpy as np
@@ -89,13 +90,24 @@ def _iter_thumbnails(workspace: Workspace, key: str) -> Iterator[tuple[str, obje
 
 
 def _make_open_request(view: Mapping[str, str]) -> OpenRequest:
-    names = re.findall(r"((?:[^,\\]|\\.)+)", view.get("wi-file-scores", ""))
-    return OpenRequest(
+    request = OpenRequest(
         view["wi-file"],
         label=view.get("wi-file-label") or None,
-        prediction=[re.sub(r"\\(.)", r"\1", name) for name in names],
+        prediction=_split_names(view.get("wi-file-scores", "")),
         task="regression" if view.get("wi-file-task") == "regression" else "classification",
+        class_names=_split_names(view.get("wi-file-classes", "")),
     )
+    with suppress(ValueError):
+        request.max_rows = int(view.get("wi-file-rows", ""))
+    with suppress(ValueError):
+        request.sampling_ratio = float(view.get("wi-file-ratio", ""))
+    return request
+
+
+def _split_names(text: str) -> list[str]:
+    """Read a list of a URL, in which commas within names are escaped."""
+    names = re.findall(r"((?:[^,\\]|\\.)+)", text)
+    return [re.sub(r"\\(.)", r"\1", name) for name in names]
 
 
 def _export(session: OpenSession) -> StaticSession:

@@ -119,7 +119,8 @@ class SessionStore:
         paths = self._files.expand(request.path)
         limits = ReadLimits(request.max_rows, request.sampling_ratio, seed=request.seed)
         table = read_files(paths, self._files.open, limits)
-        workspace = Workspace(table, label=request.label)
+        names = request.class_names or None
+        workspace = Workspace(table, label=request.label, class_names=names)
         from_data = find_prediction_columns(table)
         missing = [name for name in request.prediction if name not in table]
         if missing:
@@ -152,7 +153,7 @@ class SessionStore:
         """Read a text file with one class name per line."""
         with self._files.open(self._files.resolve(path)) as stream:
             text = stream.read(_MAX_CLASSES_BYTES).decode("utf-8", "replace")
-        return text.splitlines()
+        return text.rstrip().splitlines()
 
     # ---- sessions
 

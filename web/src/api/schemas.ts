@@ -6374,6 +6374,11 @@ export interface WhatIfRoutes {
     readonly request: RowEditRequest;
     readonly response: RowEditResponse;
   };
+  /** Add a column with a value in one row, and predict that row again. */
+  readonly 'POST feature': {
+    readonly request: AddFeatureRequest;
+    readonly response: RowEditResponse;
+  };
   /** Return the distance of all rows to one row. */
   readonly 'POST distances': {
     readonly request: DistanceRequest;
@@ -6436,6 +6441,18 @@ export interface WhatIfRoutes {
   };
 }
 
+/**
+ * A new column with a value in one row; the others are missing. With `is_input`, models get it
+ * unless they name their inputs.
+ */
+export interface AddFeatureRequest extends RowRequest {
+  readonly name: string;
+  readonly type: 'integer' | 'float' | 'boolean' | 'string';
+  readonly value: unknown;
+  /** Default: `true`. */
+  readonly is_input?: boolean;
+}
+
 /** A model to add; `features` are the columns that it gets, by default all inputs. */
 export interface AddModelRequest extends SessionRequest {
   readonly spec: ModelSpec;
@@ -6473,7 +6490,8 @@ export interface ConfigureRequest extends SessionRequest {
 
 /**
  * The nearest rows with another prediction, and optionally the smallest edits. `embedding` is a
- * column of vectors by which rows are compared, instead of their features.
+ * column of vectors by which rows are compared, instead of their features; with `by_attributions`,
+ * those of the model are compared.
  */
 export interface CounterfactualRequest extends RowRequest {
   /** Default: `"l1"`. */
@@ -6481,6 +6499,8 @@ export interface CounterfactualRequest extends RowRequest {
   /** Default: `{}`. */
   readonly weights?: Readonly<Record<string, number>>;
   readonly embedding?: string | null;
+  /** Default: `false`. */
+  readonly by_attributions?: boolean;
   readonly model?: string | null;
   /** Default: `1`. */
   readonly count?: number;
@@ -6570,10 +6590,15 @@ export interface DependenceCurve {
   readonly variation: number;
 }
 
-/** Partial dependence of features, or of one pair if `is_pair`. */
+/**
+ * Partial dependence of features, or of one pair if `is_pair`. `name[3]` is an item of a list.
+ * Without features, all are evaluated; `items` then chooses items of lists, such as `0,2,4-6`.
+ */
 export interface DependenceRequest extends SessionRequest {
   /** Default: `[]`. */
   readonly features?: readonly string[];
+  /** Default: `""`. */
+  readonly items?: string;
   readonly model?: string | null;
   readonly row?: number | null;
   /** Default: `false`. */
@@ -6591,13 +6616,19 @@ export interface DependenceRequest extends SessionRequest {
   readonly seed?: number;
 }
 
-/** The distance of all rows to one row, by all features or by the vectors of one column. */
+/**
+ * The distance of all rows to one row. Rows are compared by all features, by the vectors of the
+ * column `embedding`, or `by_attributions` of a model.
+ */
 export interface DistanceRequest extends RowRequest {
   /** Default: `"l1"`. */
   readonly metric?: Metric;
   /** Default: `{}`. */
   readonly weights?: Readonly<Record<string, number>>;
   readonly embedding?: string | null;
+  /** Default: `false`. */
+  readonly by_attributions?: boolean;
+  readonly model?: string | null;
 }
 
 /** The distance of each row, in the order of the rows; ignored features have unique values. */
@@ -6606,6 +6637,15 @@ export interface DistancesResponse {
   readonly features: readonly string[];
   readonly ignored: readonly string[];
 }
+
+/** A change of the data that can be undone. */
+export interface EditInfo {
+  readonly kind: EditKind;
+  readonly row: number;
+  readonly changes: readonly ValueChange[];
+}
+
+export type EditKind = 'edit' | 'add' | 'duplicate' | 'delete' | 'add_feature';
 
 /** Changes of features that change the prediction. */
 export interface EditSuggestion {
@@ -6786,7 +6826,8 @@ export interface Neighbor {
 
 /**
  * Data files to open; `*` matches several files with the same columns. `prediction` are columns
- * with scores, one or one for each class, which become a model.
+ * with scores, one or one for each class, which become a model. `class_names` are the names of the
+ * classes; by default those that models give them.
  */
 export interface OpenRequest {
   readonly path: string;
@@ -6801,6 +6842,8 @@ export interface OpenRequest {
   readonly prediction?: readonly string[];
   /** Default: `"classification"`. */
   readonly task?: Task;
+  /** Default: `[]`. */
+  readonly class_names?: readonly string[];
 }
 
 /** A strategy that chooses thresholds. */
@@ -6844,9 +6887,11 @@ export interface PerformanceRequest extends SessionRequest {
 /**
  * Metrics by slice; the first slice is all rows. `thresholds` and the confusion counts (slices x
  * 101, flattened) are only set for models with two classes, and let the page compute everything
- * that depends on a threshold. `matrices` are confusion matrices of models with more classes
- * (slices x classes x classes). `edges` are the bounds between the buckets of numeric columns, and
- * `label_values` the values of the label column for the classes.
+ * that depends on a threshold. Models with more classes have confusion `matrices` (slices x classes
+ * x classes), and true and false positives of each class against the others (`class_tp`,
+ * `class_fp`: slices x classes x 101). `edges` are the bounds between the buckets of numeric
+ * columns, `label_values` the values of the label column for the classes, and `attributions` the
+ * mean attribution of each feature by slice.
  */
 export interface PerformanceResponse {
   readonly version: number;
@@ -6867,6 +6912,9 @@ export interface PerformanceResponse {
   readonly warnings: readonly Sentence[];
   readonly edges: Readonly<Record<string, Float64Array>>;
   readonly label_values: readonly string[];
+  readonly class_tp: Float64Array | null;
+  readonly class_fp: Float64Array | null;
+  readonly attributions: Readonly<Record<string, Float64Array>>;
 }
 
 /** Buckets with about the same number of rows. */
@@ -6892,10 +6940,11 @@ export interface RestModel {
 /**
  * A change of the data. `values` are the new values; bytes as `{"base64": …}`. With `step`, an edit
  * changes only that item of lists, or that step of sequences; the number of items appends one.
+ * `predict` changes nothing: it calls models again that have failed.
  */
 export interface RowEditRequest extends SessionRequest {
   /** Default: `"edit"`. */
-  readonly kind?: 'edit' | 'add' | 'duplicate' | 'delete' | 'undo' | 'reset';
+  readonly kind?: 'edit' | 'add' | 'duplicate' | 'delete' | 'undo' | 'reset' | 'predict';
   /** Default: `0`. */
   readonly row?: number;
   /** Default: `{}`. */
@@ -6903,12 +6952,16 @@ export interface RowEditRequest extends SessionRequest {
   readonly step?: number | null;
 }
 
-/** The row after a change; null if it was deleted or nothing was left to undo. */
+/**
+ * The row after a change; null if it was deleted or nothing was left to undo. `problems` say why
+ * models could not predict it; then it has no scores.
+ */
 export interface RowEditResponse {
   readonly version: number;
   readonly edit_count: number;
   readonly active_count: number;
   readonly row: RowResponse | null;
+  readonly problems: readonly Sentence[];
 }
 
 /** An image of one row, scaled down to `max_px` if given; `step` of a list or sequence. */
@@ -6940,7 +6993,7 @@ export type ServingMethod = 'classify' | 'regress' | 'predict';
 /**
  * An open data set. `version` changes with every edit. `path` is the path with which it was opened;
  * empty for data of a program. With `has_distance` the program gave a function for the metric
- * `custom`.
+ * `custom`. `edits` are the last changes, the newest first.
  */
 export interface SessionInfo {
   readonly session: string;
@@ -6955,6 +7008,7 @@ export interface SessionInfo {
   readonly problems: readonly Sentence[];
   readonly path: string;
   readonly has_distance: boolean;
+  readonly edits: readonly EditInfo[];
 }
 
 /** An open data set. */
@@ -7046,6 +7100,13 @@ export interface ThumbnailTileRequest extends ThumbnailsRequest {
 /** The images of a column, of all rows that are not deleted. */
 export interface ThumbnailsRequest extends SessionRequest {
   readonly feature: string;
+}
+
+/** The value of a feature before and after a change; images and bytes are null. */
+export interface ValueChange {
+  readonly name: string;
+  readonly before: unknown;
+  readonly after: unknown;
 }
 
 export type ValueType = 'integer' | 'float' | 'boolean' | 'string' | 'image' | 'bytes';

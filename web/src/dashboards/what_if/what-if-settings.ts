@@ -9,7 +9,7 @@ import {
   optionalText,
   text,
 } from '../../lib/codecs';
-import type { Metric, Strategy, Task } from '../../api/schemas';
+import type { Measure, Metric, Strategy, Task } from '../../api/schemas';
 import type { Context } from '../../plugin/context';
 import { type Condition, isConditions } from './conditions';
 import { type BinRules, isBinRules } from './performance/bins';
@@ -38,6 +38,13 @@ export const STRATEGIES = [
 ] as const satisfies readonly (Strategy | 'custom')[];
 export type StrategyChoice = (typeof STRATEGIES)[number];
 
+export const MEASURES: readonly Measure[] = [
+  'positive_rate',
+  'true_positive_rate',
+  'false_positive_rate',
+  'accuracy',
+];
+
 /** Thresholds by slice. */
 export type Thresholds = Readonly<Record<string, number>>;
 
@@ -47,6 +54,13 @@ function isThresholds(value: unknown): value is Thresholds {
     value !== null &&
     Object.values(value).every((one) => typeof one === 'number' && one >= 0 && one <= 1)
   );
+}
+
+/** Thresholds by model and slice. */
+export type ModelThresholds = Readonly<Record<string, Thresholds>>;
+
+function isModelThresholds(value: unknown): value is ModelThresholds {
+  return typeof value === 'object' && value !== null && Object.values(value).every(isThresholds);
 }
 
 /** Numbers by feature. */
@@ -62,7 +76,7 @@ function isWeights(value: unknown): value is Weights {
 
 const NO_BINS: BinRules = {};
 const NO_WEIGHTS: Weights = {};
-const NO_THRESHOLDS: Thresholds = {};
+const NO_THRESHOLDS: ModelThresholds = {};
 const NO_CONDITIONS: readonly Condition[] = [];
 
 export type WhatIfSettings = ReturnType<typeof makeWhatIfSettings>;
@@ -82,6 +96,10 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
       choice(['classification', 'regression'], 'classification'),
       'classification',
     ),
+    /** Its limits, and the names of the classes. */
+    fileRows: url.param('wi-file-rows', optionalNumber, null),
+    fileRatio: url.param('wi-file-ratio', number(1), 1),
+    fileClasses: url.param('wi-file-classes', list, []),
     /** The model of views that show one; empty for the first. */
     model: url.param('wi-model', text, ''),
     row: url.param('wi-row', optionalNumber, null),
@@ -95,11 +113,15 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     facetX: url.param('wi-facet-x', text, ''),
     facetY: url.param('wi-facet-y', text, ''),
     buckets: url.param('wi-buckets', number(4), 4),
+    /** Of the rows of facets, if not the same. */
+    bucketsY: url.param('wi-buckets-y', optionalNumber, null),
     conditions: url.param('wi-filter', json(isConditions, NO_CONDITIONS), NO_CONDITIONS),
     /** Distances are measured from this row. */
     anchor: url.param('wi-anchor', optionalNumber, null),
     /** A column of vectors by which distances are measured; empty for all features. */
     embedding: url.param('wi-embedding', text, ''),
+    /** Compare datapoints by the attributions of the model instead of the values of features. */
+    byAttributions: url.param('wi-by-attributions', flag, false),
     metric: url.param<Metric>('wi-metric', choice(METRICS, 'l1'), 'l1'),
     // Counterfactuals.
     counterfactual: url.param('wi-cf', flag, false),
@@ -114,9 +136,12 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     /** How numeric columns are divided, if not in the default way. */
     bins: url.param('wi-bins', json(isBinRules, NO_BINS), NO_BINS),
     sliceFilter: url.param('wi-slice-search', text, ''),
-    thresholds: url.param('wi-thresholds', json(isThresholds, NO_THRESHOLDS), NO_THRESHOLDS),
+    thresholds: url.param('wi-thresholds', json(isModelThresholds, NO_THRESHOLDS), NO_THRESHOLDS),
     costRatio: url.param('wi-cost', number(1), 1),
     strategy: url.param<StrategyChoice>('wi-strategy', choice(STRATEGIES, 'custom'), 'custom'),
+    /** The rate whose gap is bounded, and the largest gap. */
+    measure: url.param<Measure>('wi-measure', choice(MEASURES, 'positive_rate'), 'positive_rate'),
+    maxGap: url.param('wi-gap', number(0.05), 0.05),
     sliceSort: url.param('wi-slice-sort', sortOrderCodec, { key: 'count', descending: true }),
     slice: url.param('wi-open-slice', text, ''),
     // Partial dependence.
@@ -124,11 +149,15 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     curves: url.param('wi-curves', flag, false),
     overlay: url.param('wi-overlay', flag, true),
     points: url.param('wi-points', number(10), 10),
+    /** Items of lists that are varied, such as `0,2,4-6`; empty for the first ones. */
+    items: url.param('wi-items', text, ''),
     pair: url.param('wi-pair', list, []),
     dependenceClass: url.param('wi-class', text, ''),
     // Features.
     otherSession: url.param('wi-other', text, ''),
     featureFilter: url.param('wi-feature-search', text, ''),
+    /** The feature whose distribution is shown in full. */
+    openFeature: url.param('wi-feature', text, ''),
     featureSort: url.param('wi-feature-sort', sortOrderCodec, { key: 'order', descending: false }),
     // Comparison.
     otherModel: url.param('wi-other-model', text, ''),

@@ -3,6 +3,8 @@ import { getContext, setContext } from 'svelte';
 import { type Query, QueryMap } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
 import type {
+  AddFeatureRequest,
+  ConfigureRequest,
   CounterfactualsResponse,
   DataColumnInfo,
   DataSessionsResponse,
@@ -13,7 +15,9 @@ import type {
   OpenRequest,
   Problem,
   RowEditRequest,
+  RowEditResponse,
   RowResponse,
+  Sentence,
   SessionInfo,
 } from '../../api/schemas';
 import * as m from '../../catalog/what_if';
@@ -48,12 +52,14 @@ export class WhatIfState {
   readonly prediction: WhatIfJob;
   /** Why the last change failed. */
   problem = $state.raw<Problem | null>(null);
+  /** Why models could not predict the changed datapoint, which has no scores then. */
+  rowProblems = $state.raw<readonly Sentence[]>([]);
   isEditing = $state(false);
   /** The file of a link is being read. */
   isOpening = $state(false);
   /** Rows chosen with a box or a lasso. */
   selectedRows = $state.raw<ReadonlySet<number>>(new Set());
-  dialog = $state<'data' | 'model' | null>(null);
+  dialog = $state<'data' | 'model' | 'settings' | null>(null);
   readonly #columns: QueryMap<ColumnRequest, ColumnData>;
   /** Models whose prediction was started, by session, so that a failure is not repeated. */
   #attempted = new Set<string>();
@@ -100,7 +106,6 @@ export class WhatIfState {
         return {
           session: info.session,
           row,
-          model: model.name,
           ...this.distanceOptions,
           count: Math.max(1, Math.min(100, settings.count.value)),
           locked: settings.locked.value,
@@ -142,8 +147,21 @@ export class WhatIfState {
   );
 
   /** The threshold of all rows, from which on a score is predicted as positive. */
-  readonly threshold: number = $derived.by(
-    () => this.settings.thresholds.value[''] ?? DEFAULT_THRESHOLD,
+  readonly threshold: number = $derived.by(() => this.getThreshold(this.model?.name ?? ''));
+
+  /** Each model has a threshold of its own. */
+  getThreshold(model: string): number {
+    return this.settings.thresholds.value[model]?.[''] ?? DEFAULT_THRESHOLD;
+  }
+
+  /** Whether the chosen model returns attributions, by which datapoints can be compared. */
+  readonly hasAttributions: boolean = $derived.by(() =>
+    (this.info?.columns ?? []).some(
+      ({ name, is_computed: isComputed }) =>
+        isComputed &&
+        name.startsWith('attribution:') &&
+        (this.models.length < 2 || name.endsWith(` (${this.model?.name ?? ''})`)),
+    ),
   );
 
   /** Whether rows can be changed; predictions that are columns of the data do not change. */
@@ -191,17 +209,27 @@ export class WhatIfState {
   });
 
   /** How rows are compared. Vectors and custom distances have no weights. */
-  readonly distanceOptions: Required<Pick<DistanceRequest, 'metric' | 'weights' | 'embedding'>> =
-    $derived.by(() => {
-      const { metric, embeddingName: name } = this;
-      if (metric === 'custom') return { metric, weights: {}, embedding: null };
-      return name === ''
-        ? { metric, weights: this.settings.weights.value, embedding: null }
-        : { metric, weights: {}, embedding: name };
-    });
+  readonly distanceOptions: Required<
+    Pick<DistanceRequest, 'metric' | 'weights' | 'embedding' | 'by_attributions' | 'model'>
+  > = $derived.by(() => {
+    const { metric, embeddingName: name, settings } = this;
+    const options = { metric, weights: {}, embedding: null, model: this.model?.name ?? null };
+    if (metric === 'custom') return { ...options, by_attributions: false };
+    if (this.isByAttributions) return { ...options, by_attributions: true };
+    return name === ''
+      ? { ...options, weights: settings.weights.value, by_attributions: false }
+      : { ...options, embedding: name, by_attributions: false };
+  });
+
+  readonly isByAttributions: boolean = $derived.by(
+    () => this.settings.byAttributions.value && this.hasAttributions,
+  );
 
   readonly isDistanceUsed: boolean = $derived.by(() =>
-    [this.xName, this.yName, this.colorName].includes(DISTANCE_COLUMN),
+    [
+      ...[this.xName, this.yName, this.colorName],
+      ...[this.settings.facetX.value, this.settings.facetY.value],
+    ].includes(DISTANCE_COLUMN),
   );
 
   readonly xName: string = $derived.by(() => this.#choose(this.settings.x.value, this.#defaults.x));
@@ -270,8 +298,11 @@ export class WhatIfState {
   }
 
   #makeRequest(name: string): ColumnRequest | null {
-    const { info } = this;
-    const threshold = this.#isComputed(name) ? this.threshold : DEFAULT_THRESHOLD;
+    const { info, models } = this;
+    const model =
+      models.length > 1 ? models.find((one) => name.endsWith(` (${one.name})`)) : models[0];
+    const threshold =
+      this.#isComputed(name) && model ? this.getThreshold(model.name) : DEFAULT_THRESHOLD;
     return info && { session: info.session, name, threshold };
   }
 
@@ -350,8 +381,9 @@ export class WhatIfState {
 
   /** Stop showing the distance to a datapoint. */
   removeDistance(): void {
-    const { x, y, color, anchor } = this.settings;
+    const { x, y, color, facetX, facetY, anchor } = this.settings;
     for (const param of [x, y, color]) if (param.value === DISTANCE_COLUMN) param.set(null);
+    for (const param of [facetX, facetY]) if (param.value === DISTANCE_COLUMN) param.set('');
     anchor.set(null, 'push');
   }
 
@@ -379,20 +411,33 @@ export class WhatIfState {
     this.selectRow(candidates[next] ?? null);
   }
 
-  async edit(change: Omit<RowEditRequest, 'session'>): Promise<RowResponse | null> {
+  edit(change: Omit<RowEditRequest, 'session'>): Promise<RowResponse | null> {
+    return this.#change((session) =>
+      this.context.queries.mutate('POST what_if/edit', { ...change, session }),
+    );
+  }
+
+  /** Add a feature that has a value in one row. */
+  addFeature(feature: Omit<AddFeatureRequest, 'session'>): Promise<RowResponse | null> {
+    return this.#change((session) =>
+      this.context.queries.mutate('POST what_if/feature', { ...feature, session }),
+    );
+  }
+
+  async #change(send: (session: string) => Promise<RowEditResponse>): Promise<RowResponse | null> {
     const { info } = this;
     if (!info) return null;
     this.isEditing = true;
     this.problem = null;
+    this.rowProblems = [];
     try {
-      const request = { ...change, session: info.session };
-      const response = await this.context.queries.mutate('POST what_if/edit', request);
+      const { row, problems } = await send(info.session);
       this.#invalidate();
-      const { row } = response;
+      this.rowProblems = problems;
       if (row) {
         this.context.queries.set(rowQuery, { session: info.session, row: row.row }, row);
         this.selectRow(row.row);
-      } else if (change.kind === 'delete') this.selectRow(null);
+      } else this.selectRow(null);
       return row;
     } catch (error) {
       this.problem = toProblem(error);
@@ -425,6 +470,9 @@ export class WhatIfState {
       this.settings.fileLabel.set(request.label ?? '');
       this.settings.fileScores.set(request.prediction ?? []);
       this.settings.fileTask.set(request.task ?? 'classification');
+      this.settings.fileRows.set(request.max_rows ?? null);
+      this.settings.fileRatio.set(request.sampling_ratio ?? 1);
+      this.settings.fileClasses.set(request.class_names ?? []);
       this.applyInfo(info, mode);
       return null;
     } catch (error) {
@@ -435,6 +483,7 @@ export class WhatIfState {
   /** A link to a data set of a server that was restarted opens its file again. */
   async #openLinkedFile(): Promise<void> {
     const { file, fileLabel, fileScores, fileTask, session, row } = this.settings;
+    const { fileRows, fileRatio, fileClasses } = this.settings;
     const isOpen = this.sessions.some((one) => one.session === session.value);
     if (isOpen || file.value === '' || !this.sessionsQuery.data) return;
     if (!this.context.supports('POST what_if/open')) return;
@@ -452,10 +501,16 @@ export class WhatIfState {
     if (this.#openedFile === path) return;
     this.#openedFile = path;
     const chosen = row.value;
-    const [prediction, task] = [fileScores.value, fileTask.value];
+    const options = {
+      prediction: fileScores.value,
+      task: fileTask.value,
+      sampling_ratio: fileRatio.value,
+      class_names: fileClasses.value,
+      ...(fileRows.value === null ? {} : { max_rows: fileRows.value }),
+    };
     // No history entry, so that Back returns to the page with the link.
     this.isOpening = true;
-    this.problem = await this.openData({ path, label, prediction, task }, 'replace');
+    this.problem = await this.openData({ path, label, ...options }, 'replace');
     this.isOpening = false;
     if (!this.problem) row.set(chosen);
   }
@@ -484,15 +539,30 @@ export class WhatIfState {
     }
   }
 
-  async configure(label: string | null): Promise<void> {
-    const { info } = this;
-    if (!info) return;
+  /** Change the label, and inputs and class names if given; return why that failed. */
+  async configure(change: Omit<ConfigureRequest, 'session'>): Promise<Problem | null> {
+    const { info, settings } = this;
+    if (!info) return null;
     try {
-      const request = { session: info.session, label };
-      this.applyInfo(await this.context.queries.mutate('POST what_if/configure', request));
+      const request = { ...change, session: info.session };
+      const next = await this.context.queries.mutate('POST what_if/configure', request);
+      // Models that get other inputs have no predictions any more.
+      this.#attempted.clear();
+      if (settings.file.value !== '') {
+        settings.fileLabel.set(next.label ?? '');
+        const classifier = next.models.find(({ task }) => task === 'classification');
+        if (change.class_names ?? change.classes_path)
+          settings.fileClasses.set(classifier?.class_names ?? change.class_names ?? []);
+      }
+      this.applyInfo(next);
+      return null;
     } catch (error) {
-      this.problem = toProblem(error);
+      return toProblem(error);
     }
+  }
+
+  async setLabel(label: string | null): Promise<void> {
+    this.problem = await this.configure({ label });
   }
 
   async removeModel(model: string): Promise<void> {

@@ -30,6 +30,12 @@ test('categories are ordered by frequency and spread inside their place', () => 
   expect(axis.places[3]).toBeGreaterThan(2 / 3);
 });
 
+test('categories that are numbers are in ascending order', () => {
+  const facet = makeFacet(texts([0, 0, 0, 1, 1, 2], ['2', '10', '0']), 6, 4, names);
+  expect(facet?.labels).toEqual(['0', '2', '10']);
+  expect([...(facet?.bins ?? [])]).toEqual([1, 1, 1, 2, 2, 0]);
+});
+
 test('facets of numbers are ranges of equal width', () => {
   const facet = makeFacet(numbers(0, 1, 2, 3, 4, 5, 6, 7, 8, 10), 10, 2, names);
   expect(facet?.labels).toEqual(['0 – 5', '5 – 10']);

@@ -99,6 +99,9 @@ function rankCategories(
     (one, other) => (counts[other] ?? 0) - (counts[one] ?? 0) || one - other,
   );
   const shown = order.slice(0, limit);
+  // Classes such as 0, 1 and 2 keep their order, so that facets by label and prediction match.
+  if (shown.every((code) => Number.isFinite(Number(categories[code] || NaN))))
+    shown.sort((one, other) => Number(categories[one]) - Number(categories[other]));
   const ranks = new Int32Array(categories.length).fill(shown.length);
   shown.forEach((code, rank) => (ranks[code] = rank));
   const hasOther = order.length > shown.length;

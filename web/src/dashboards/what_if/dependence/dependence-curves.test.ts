@@ -4,8 +4,10 @@ import type { DependenceCurve } from '../../../api/schemas';
 import {
   computeVariation,
   findClass,
+  findFeature,
   selectClass,
   selectMatrix,
+  sortByVariation,
   interpolate,
 } from './dependence-curves';
 
@@ -63,4 +65,21 @@ test('the value of a datapoint is found on its curve', () => {
   expect(interpolate(x, y, 0)).toBe(1);
   expect(interpolate(x, y, 21)).toBeNaN();
   expect(interpolate([], [], 0)).toBeNaN();
+});
+
+test('items of lists are features of their own', () => {
+  const values = [
+    { name: 'vector', value: [4, 5] },
+    { name: 'odd[1]', value: 7 },
+  ];
+  expect(findFeature(values, 'vector[1]')).toBe(5);
+  expect(findFeature(values, 'odd[1]')).toBe(7);
+  expect(findFeature(values, 'none')).toBeUndefined();
+});
+
+test('curves are sorted by the variation of the class that is shown', () => {
+  const flat = { ...CURVE, features: ['flat'], mean: Float64Array.of(0.2, 0.1, 0.9, 0.1) };
+  const names = (at: number) => sortByVariation([CURVE, flat], at).map((one) => one.features[0]);
+  expect(names(0)).toEqual(['flat', 'age']);
+  expect(names(1)).toEqual(['age', 'flat']);
 });

@@ -35,6 +35,18 @@ export function selectClass(curve: DependenceCurve, at: number): ClassCurve {
   };
 }
 
+/** Return the value of a feature of a row, or of an item of a list: `name[3]`. */
+export function findFeature(
+  values: readonly { readonly name: string; readonly value: unknown }[],
+  label: string,
+): unknown {
+  const own = values.find(({ name }) => name === label);
+  if (own) return own.value;
+  const [, list, item] = /^(.+)\[(\d+)\]$/s.exec(label) ?? [];
+  const found = values.find(({ name }) => name === list)?.value;
+  return Array.isArray(found) ? (found[Number(item)] as unknown) : undefined;
+}
+
 /** Return the height of a curve at some x by linear interpolation; NaN outside of its range. */
 export function interpolate(x: ArrayLike<number>, y: ArrayLike<number>, at: number): number {
   for (let index = 0; index < x.length; index++) {
@@ -53,6 +65,21 @@ export function computeVariation(mean: ArrayLike<number>, isNumeric: boolean): n
   return values
     .slice(1)
     .reduce((sum, value, at) => sum + Math.abs(value - (values[at] ?? value)), 0);
+}
+
+/** Return curves with the largest variation of one class first. */
+export function sortByVariation(
+  curves: readonly DependenceCurve[],
+  classAt: number,
+): DependenceCurve[] {
+  const measured = curves.map((curve) => {
+    const variation = computeVariation(
+      selectClass(curve, classAt).mean,
+      curve.is_numeric[0] ?? false,
+    );
+    return { curve, variation: Number.isNaN(variation) ? -1 : variation };
+  });
+  return measured.sort((one, other) => other.variation - one.variation).map(({ curve }) => curve);
 }
 
 /** Return a matrix of one class of a pair of features: lines of the second by the first. */

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 
 import {
+  arrangeFeatures,
   countSteps,
   encodeFile,
   formatFeature,
   formatStep,
   listScoreChanges,
   parseFeature,
+  parseSearch,
   replaceStep,
 } from './feature-values';
 
@@ -60,4 +62,30 @@ test('scores are compared with the previous prediction', () => {
 
 test('files are sent as base64', async () => {
   expect(await encodeFile(new Blob(['abc']))).toEqual({ base64: 'YWJj' });
+});
+
+test('features are searched with regular expressions and sorted by attribution', () => {
+  const features = (
+    [
+      ['age', 'integer', { m: -3 }],
+      ['photo', 'image', {}],
+      ['bmi', 'float', { m: 2 }],
+      ['note', 'string', {}],
+    ] as const
+  ).map(([name, type, attributions]) => ({ name, type, attributions }));
+  const arrange = (search: string, order: Parameters<typeof arrangeFeatures>[2]) =>
+    arrangeFeatures(features, parseSearch(search), order, 'm').map(({ name }) => name);
+  expect(arrange('', 'data')).toEqual(['photo', 'age', 'bmi', 'note']);
+  expect(arrange('', 'name')).toEqual(['photo', 'age', 'bmi', 'note']);
+  expect(arrange('', 'largest')).toEqual(['photo', 'bmi', 'age', 'note']);
+  expect(arrange('', 'smallest')).toEqual(['photo', 'age', 'bmi', 'note']);
+  expect(arrange('', 'absolute')).toEqual(['photo', 'age', 'bmi', 'note']);
+  expect(arrange('^(AGE|bmi)$', 'data')).toEqual(['age', 'bmi']);
+  expect(parseSearch('(')).toBeNull();
+});
+
+test('scores that are missing are not numbers', () => {
+  expect(listScoreChanges(['no'], [[0.5], [null], [NaN]])).toEqual([
+    { name: 'no', before: null, after: null },
+  ]);
 });

@@ -86,18 +86,61 @@ export function isBinary({ type }: Pick<FeatureValue, 'type'>): boolean {
   return type === 'image' || type === 'bytes';
 }
 
-/** Return the changes of each class between two predictions. */
+/** Return the changes of each class between two predictions; scores may be missing. */
 export function listScoreChanges(
   classNames: readonly string[],
-  history: readonly (readonly number[])[],
-): { readonly name: string; readonly before: number | null; readonly after: number }[] {
+  history: readonly (readonly (number | null)[])[],
+): { readonly name: string; readonly before: number | null; readonly after: number | null }[] {
   const after = history.at(-1) ?? [];
   const before = history.length > 1 ? history.at(-2) : undefined;
+  const known = (score: number | null | undefined): number | null =>
+    score === undefined || Number.isNaN(score) ? null : score;
   return after.map((score, at) => ({
     name: classNames[at] ?? '',
-    before: before?.[at] ?? null,
-    after: score,
+    before: known(before?.[at]),
+    after: known(score),
   }));
+}
+
+export const FEATURE_ORDERS = ['data', 'name', 'largest', 'smallest', 'absolute'] as const;
+export type FeatureOrder = (typeof FEATURE_ORDERS)[number];
+
+/**
+ * Return the features whose name matches a search, in some order. Images come first; features
+ * without an attribution are the last of those that are sorted by it.
+ */
+export function arrangeFeatures<
+  Feature extends Pick<FeatureValue, 'name' | 'type' | 'attributions'>,
+>(
+  features: readonly Feature[],
+  search: RegExp | null,
+  order: FeatureOrder,
+  model: string,
+): Feature[] {
+  const get = ({ attributions }: Feature): number => {
+    const value = attributions[model];
+    if (value === undefined || Number.isNaN(value)) return -Infinity;
+    if (order === 'smallest') return -value;
+    return order === 'absolute' ? Math.abs(value) : value;
+  };
+  const compare = (one: Feature, other: Feature): number => {
+    if (order === 'data') return 0;
+    if (order === 'name') return one.name.localeCompare(other.name);
+    const [a, b] = [get(one), get(other)];
+    return a === b ? 0 : b - a;
+  };
+  return features
+    .filter(({ name }) => search?.test(name) ?? true)
+    .sort((one, other) => Number(isBinary(other)) - Number(isBinary(one)) || compare(one, other));
+}
+
+/** Return the pattern of a search without regard to case, or null if it is not valid. */
+export function parseSearch(text: string): RegExp | null {
+  try {
+    return new RegExp(text.trim(), 'i');
+  } catch {
+    return null;
+  }
 }
 
 /** Encode a file as the value of an image or bytes feature. */

@@ -10,7 +10,7 @@ import type {
 import * as m from '../../../catalog/what_if';
 import { type Condition, formatSlice, parseSlice } from '../conditions';
 import { optimizeQuery, performanceQuery } from '../query';
-import type { StrategyChoice } from '../what-if-settings';
+import type { StrategyChoice, Thresholds } from '../what-if-settings';
 import type { WhatIfState } from '../what-if-state.svelte';
 import { type BinRule, DEFAULT_BINS, matchesWords } from './bins';
 import {
@@ -102,9 +102,22 @@ export class PerformanceState {
   readonly data: PerformanceResponse | undefined = $derived.by(() => this.query.data);
   readonly isBinary: boolean = $derived.by(() => (this.data?.thresholds.length ?? 0) > 0);
 
-  getThreshold(slice: string): number {
-    const { thresholds } = this.board.settings;
-    return thresholds.value[this.#getKey(slice)] ?? this.board.threshold;
+  /** Return the threshold of a slice, by default for the chosen model. */
+  getThreshold(slice: string, model: string = this.board.model?.name ?? ''): number {
+    const thresholds = this.board.settings.thresholds.value[model];
+    return thresholds?.[this.#getKey(slice)] ?? this.board.getThreshold(model);
+  }
+
+  /** Those of the chosen model. */
+  get #thresholds(): Thresholds {
+    const { settings, model } = this.board;
+    return settings.thresholds.value[model?.name ?? ''] ?? {};
+  }
+
+  #setThresholds(next: Thresholds, mode: 'push' | 'replace'): void {
+    const { settings, model } = this.board;
+    const others = settings.thresholds.value;
+    settings.thresholds.set({ ...others, [model?.name ?? '']: next }, mode);
   }
 
   /** All slices have the threshold of all rows unless they have one of their own. */
@@ -114,14 +127,13 @@ export class PerformanceState {
 
   /** Called for every move of a slider. */
   setThreshold(slice: string, threshold: number): void {
-    const { thresholds, strategy } = this.board.settings;
-    const key = this.#getKey(slice);
-    thresholds.set({ ...thresholds.value, [key]: threshold }, 'replace');
+    const { strategy } = this.board.settings;
+    this.#setThresholds({ ...this.#thresholds, [this.#getKey(slice)]: threshold }, 'replace');
     if (strategy.value !== 'custom') strategy.set('custom', 'replace');
   }
 
   resetThresholds(): void {
-    this.board.settings.thresholds.set({}, 'push');
+    this.#setThresholds({}, 'push');
     this.resetStrategy();
   }
 
@@ -159,7 +171,7 @@ export class PerformanceState {
   });
 
   /** Let the server choose the thresholds. */
-  async optimize(strategy: StrategyChoice, maxGap: number): Promise<void> {
+  async optimize(strategy: StrategyChoice): Promise<void> {
     const { settings, model, context } = this.board;
     settings.strategy.set(strategy, 'push');
     this.problem = null;
@@ -173,7 +185,8 @@ export class PerformanceState {
         ...this.makeRequest(model.name),
         strategy: strategy satisfies Strategy,
         cost_ratio: settings.costRatio.value,
-        max_gap: maxGap,
+        max_gap: Math.max(0, Math.min(1, settings.maxGap.value)),
+        measure: settings.measure.value,
       });
       this.choice = response;
       const thresholds = Object.fromEntries(
@@ -181,8 +194,8 @@ export class PerformanceState {
       );
       if (strategy === 'single') {
         // One threshold for all rows, which the slices share.
-        settings.thresholds.set({ '': response.thresholds[0] ?? 0.5 }, 'push');
-      } else settings.thresholds.set({ ...settings.thresholds.value, ...thresholds }, 'push');
+        this.#setThresholds({ '': response.thresholds[0] ?? 0.5 }, 'push');
+      } else this.#setThresholds({ ...this.#thresholds, ...thresholds }, 'push');
     } catch (error) {
       this.problem = toProblem(error);
     } finally {

@@ -5,8 +5,10 @@ import {
   addConfusions,
   computeCost,
   computeMetrics,
+  getClassCounts,
   getThresholdIndex,
   makeCurves,
+  makeThresholdCurves,
 } from './threshold-metrics';
 
 /** Counts of scores 0.2, 0.6 (negative) and 0.4, 0.8 (positive). */
@@ -57,4 +59,19 @@ test('costs add up over slices', () => {
   const total = addConfusions([one, one]);
   expect(total.truePositive).toBe(4);
   expect(computeCost(total, 3)).toBe(6);
+});
+
+test('each class is compared with all others', () => {
+  const { tp, fp } = makeResponse();
+  const zeros = new Float64Array(101);
+  const response = {
+    class_names: ['a', 'b', 'c'],
+    class_tp: Float64Array.from([...zeros, ...tp, ...zeros]),
+    class_fp: Float64Array.from([...zeros, ...fp, ...zeros]),
+  } as unknown as PerformanceResponse;
+  const counts = getClassCounts(response, 0, 1);
+  if (!counts) throw new Error('no counts');
+  expect(computeMetrics(counts, 0, 0.4).accuracy).toBe(0.75);
+  expect(makeThresholdCurves(counts, 0).rocAuc).toBeCloseTo(0.75);
+  expect(getClassCounts({ ...response, class_tp: null }, 0, 1)).toBeNull();
 });

@@ -78,19 +78,56 @@ export function addConfusions(parts: readonly Confusion[]): Confusion {
   };
 }
 
+/** Return the counts of one class against all others, of a model with several classes. */
+export function getClassCounts(
+  { class_names: names, class_tp: allTp, class_fp: allFp }: PerformanceResponse,
+  slice: number,
+  classAt: number,
+): Counts | null {
+  if (!allTp || !allFp || allTp.length === 0) return null;
+  const start = (slice * names.length + classAt) * CLASS_THRESHOLDS.length;
+  const part = (values: Float64Array) => values.slice(start, start + CLASS_THRESHOLDS.length);
+  const [tp, fp] = [part(allTp), part(allFp)];
+  // All scores are at least 0.
+  const subtract = (values: Float64Array) => values.map((value) => (values[0] ?? 0) - value);
+  return { thresholds: CLASS_THRESHOLDS, tp, fp, tn: subtract(fp), fn: subtract(tp) };
+}
+
+const CLASS_THRESHOLDS = Float64Array.from({ length: 101 }, (_, at) => at / 100);
+
+/** ROC and precision-recall curves with the areas below them. */
+export interface ThresholdCurves {
+  readonly false_positive_rate: Float64Array;
+  readonly true_positive_rate: Float64Array;
+  readonly recall: Float64Array;
+  readonly precision: Float64Array;
+  readonly rocAuc: number;
+  readonly averagePrecision: number;
+}
+
+export function makeThresholdCurves(counts: Counts, slice: number): ThresholdCurves {
+  // From the highest threshold to the lowest; a point above all scores begins the ROC curve.
+  const metrics = Array.from(counts.thresholds)
+    .reverse()
+    .map((threshold) => computeMetrics(counts, slice, threshold));
+  const x = Float64Array.from([0, ...metrics.map((one) => one.falsePositiveRate)]);
+  const y = Float64Array.from([0, ...metrics.map((one) => one.recall)]);
+  const known = metrics.filter(({ precision }) => !Number.isNaN(precision));
+  return {
+    false_positive_rate: x,
+    true_positive_rate: y,
+    recall: Float64Array.from(known, ({ recall }) => recall),
+    precision: Float64Array.from(known, ({ precision }) => precision),
+    rocAuc: integrate(x, y),
+    averagePrecision: computeAveragePrecision(known),
+  };
+}
+
 /** Return the curves of a slice, in the form that the plots of evaluations draw. */
 export function makeCurves(
   response: PerformanceResponse,
   slice: number,
-): EvaluationCurves & { readonly rocAuc: number; readonly averagePrecision: number } {
-  const size = response.thresholds.length;
-  // From the highest threshold to the lowest; a point above all scores begins the ROC curve.
-  const order = Array.from({ length: size }, (_, at) => size - 1 - at);
-  const at = (at: number) => computeMetrics(response, slice, response.thresholds[at] ?? 0);
-  const metrics = order.map(at);
-  const x = Float64Array.from([0, ...metrics.map((one) => one.falsePositiveRate)]);
-  const y = Float64Array.from([0, ...metrics.map((one) => one.recall)]);
-  const known = metrics.filter(({ precision }) => !Number.isNaN(precision));
+): EvaluationCurves & ThresholdCurves {
   const buckets = response.slices.length
     ? response.calibration_count.length / response.slices.length
     : 0;
@@ -99,17 +136,12 @@ export function makeCurves(
   return {
     slice,
     output: '',
-    false_positive_rate: x,
-    true_positive_rate: y,
-    recall: Float64Array.from(known, ({ recall }) => recall),
-    precision: Float64Array.from(known, ({ precision }) => precision),
+    ...makeThresholdCurves(response, slice),
     mean_score: part(response.calibration_score),
     positive_share: part(response.calibration_share),
     calibration_weight: part(response.calibration_count),
     distribution_edges: response.thresholds,
     ...distribution,
-    rocAuc: integrate(x, y),
-    averagePrecision: computeAveragePrecision(known),
   };
 }
 
