@@ -12,7 +12,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.steps import StepRules
+from tracklight.analysis.profiles.timeline.details import EventBox
 from tracklight.analysis.profiles.timeline.layout import TrackRow
 from tracklight.analysis.profiles.timeline.pyramid import MAX_LEVELS
 from tracklight.analysis.profiles.timeline.tiles import Tiles
@@ -318,23 +320,6 @@ class Roof(msgspec.Struct):
     flops_per_s: float
 
 
-class UtilizationResult(msgspec.Struct):
-    """What the devices achieved together, from the first event on one of them to the last.
-
-    Rates are computed from the ops of known cost, whose share of the time of all device ops is
-    ``known_share``. Peak rates are those of ``precision``; null if they are unknown.
-    """
-
-    window_ms: float
-    devices: int
-    flops_per_s: float
-    bytes_per_s: float
-    known_share: float
-    precision: str
-    peak_flops_per_s: float | None
-    peak_bytes_per_s: float | None
-
-
 class RooflineResponse(msgspec.Struct):
     """Ops with a known cost, longest self time first.
 
@@ -354,7 +339,7 @@ class RooflineResponse(msgspec.Struct):
     bytes: Float64
     longest: Int32
     steps: int
-    utilization: UtilizationResult | None
+    utilization: Utilization | None
 
 
 # --- Timeline ------------------------------------------------------------------------------------
@@ -394,6 +379,20 @@ class TimeRangeRequest(CaptureRequest):
     start: TimePs = 0.0
     end: TimePs = 0.0
     tracks: TrackIds = msgspec.field(default_factory=list)
+
+
+class EventSetRequest(CaptureRequest):
+    """Events by their numbers, and those in rectangles.
+
+    An event that is in a rectangle and also given by its number is left out.
+    """
+
+    events: Annotated[list[EventNumber], msgspec.Meta(max_length=100_000)] = msgspec.field(
+        default_factory=list
+    )
+    boxes: Annotated[list[EventBox], msgspec.Meta(max_length=1000)] = msgspec.field(
+        default_factory=list
+    )
 
 
 class StepColumns(msgspec.Struct):

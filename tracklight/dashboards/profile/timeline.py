@@ -12,11 +12,13 @@ from tracklight.analysis.profiles.attribution.launches import EventPairs
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.timeline.details import (
     EventDetails,
+    EventSet,
     FlowArrows,
     SelectionSummary,
     collect_flows,
     get_event_details,
     select_flow_arrows,
+    summarize_events,
     summarize_selection,
 )
 from tracklight.analysis.profiles.timeline.layout import TextMatcher, Timeline, list_tracks
@@ -40,6 +42,7 @@ from tracklight.dashboards.profile.notes import (
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     EventRequest,
+    EventSetRequest,
     SearchRequest,
     StaticTimeline,
     StepColumns,
@@ -124,6 +127,11 @@ class _TimelineRoutes:
         tracks = _check_tracks(timeline, request.tracks)
         return summarize_selection(timeline, request.start, request.end, tracks)
 
+    def events(self, request: EventSetRequest) -> EventSet:
+        """Return the positions of selected events, and sum them up by name."""
+        timeline = get_timeline(self._store.load(request))
+        return summarize_events(timeline, request.events, request.boxes)
+
     def flows(self, request: TimeRangeRequest) -> FlowArrows:
         """Return the flows between some tracks in a range of time, as from launches to kernels."""
         capture = self._store.load(request)
@@ -202,6 +210,7 @@ def _make_timeline_routes(store: CaptureStore) -> Sequence[Route]:
         Route("timeline/event", EventRequest, handlers.event),
         Route("timeline/search", SearchRequest, handlers.search),
         Route("timeline/selection", TimeRangeRequest, handlers.selection),
+        Route("timeline/events", EventSetRequest, handlers.events),
         Route("timeline/flows", TimeRangeRequest, handlers.flows),
         Route("timeline/notes", CaptureRequest, handlers.notes, "GET"),
         Route("timeline/add-note", AddNoteRequest, handlers.add_note, mutates=True),

@@ -4844,6 +4844,11 @@ export interface ProfileRoutes {
     readonly request: TimeRangeRequest;
     readonly response: SelectionSummary;
   };
+  /** Return the positions of selected events, and sum them up by name. */
+  readonly 'POST timeline/events': {
+    readonly request: EventSetRequest;
+    readonly response: EventSet;
+  };
   /** Return the flows between some tracks in a range of time, as from launches to kernels. */
   readonly 'POST timeline/flows': {
     readonly request: TimeRangeRequest;
@@ -5227,6 +5232,15 @@ export interface EventArgument {
   readonly value: number | string;
 }
 
+/** A rectangle of the timeline: a range of time in neighboring lanes of a track. */
+export interface EventBox {
+  readonly start: number;
+  readonly end: number;
+  readonly track: number;
+  readonly first_lane: number;
+  readonly last_lane: number;
+}
+
 export interface EventDetails {
   readonly row: EventRow;
   readonly category: string;
@@ -5256,6 +5270,36 @@ export interface EventRow {
   readonly lane: number;
   readonly start_ps: number;
   readonly duration_ps: number;
+}
+
+/**
+ * Selected events, with sums of their whole durations. The columns have a row per event, by start;
+ * of very many events, only the first.
+ */
+export interface EventSet {
+  readonly count: number;
+  readonly total_ps: number;
+  /** Without the time of children, selected or not. */
+  readonly self_ps: number;
+  /** Number of unique names, of which only the longest are listed. */
+  readonly unique_names: number;
+  readonly names: readonly SelectedName[];
+  readonly event: Int32Array;
+  readonly track: Int32Array;
+  readonly lane: Int32Array;
+  readonly start_ps: Float64Array;
+  readonly duration_ps: Float64Array;
+}
+
+/**
+ * Events by their numbers, and those in rectangles. An event that is in a rectangle and also given
+ * by its number is left out.
+ */
+export interface EventSetRequest extends CaptureRequest {
+  /** Default: `[]`. */
+  readonly events?: readonly number[];
+  /** Default: `[]`. */
+  readonly boxes?: readonly EventBox[];
 }
 
 /** An event that proves a finding, or with `is_gap` the time after it without events. */
@@ -5855,7 +5899,7 @@ export interface RooflineResponse {
   readonly bytes: Float64Array;
   readonly longest: Int32Array;
   readonly steps: number;
-  readonly utilization: UtilizationResult | null;
+  readonly utilization: Utilization | null;
 }
 
 /** How an event compares with all events of the same name. */
@@ -5942,7 +5986,7 @@ export interface SelectedDevice {
   readonly idle_ps: number;
 }
 
-/** Events of one name. `total_ps` and `self_ps` count only their part in the range. */
+/** Events of one name. In a range of time, `total_ps` and `self_ps` count only their part in it. */
 export interface SelectedName {
   readonly id: number;
   readonly text: string;
@@ -6184,14 +6228,16 @@ export interface TrackRow {
 }
 
 /**
- * What the devices achieved together, from the first event on one of them to the last. Rates are
- * computed from the ops of known cost, whose share of the time of all device ops is `known_share`.
- * Peak rates are those of `precision`; null if they are unknown.
+ * What the devices achieved together, from the first event on one of them to the last. Idle time is
+ * included. Rates are computed from the ops of known cost, whose share of the time of all device
+ * ops is `known_share`. Peak rates are those of `precision`; null if they are unknown.
  */
-export interface UtilizationResult {
+export interface Utilization {
   readonly window_ms: number;
   readonly devices: number;
+  /** Of all devices. Ops of unknown cost are not counted, so it may be more. */
   readonly flops_per_s: number;
+  /** If every input and output is transferred once. */
   readonly bytes_per_s: number;
   readonly known_share: number;
   readonly precision: string;
