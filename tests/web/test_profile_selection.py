@@ -133,6 +133,7 @@ def test_tracks_are_reordered_and_keep_their_width(board: str, open_page: OpenPa
     page.mouse.move(last["x"] + 40, last["y"] + last["height"] - 2, steps=4)
     page.mouse.up()
     expect(tracks.nth(2)).to_have_text(names[1])
+    expect(page).to_have_url(re.compile(r"p-trace-order=\d+\.\d"))
     page.reload()
     get_timeline(page)
     expect(tracks.nth(2)).to_have_text(names[1])

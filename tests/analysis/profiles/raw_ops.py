@@ -370,16 +370,16 @@ def list_device_ops(events: list[RawEvent], programs: list[RawProgram]) -> OpTab
 NO_KERNEL = {"bitcast", "constant", "get-tuple-element", "parameter", "tuple"}
 
 
-def sum_graph_costs(events: list[RawEvent], programs: list[RawProgram]) -> tuple[float, float]:
-    """Return the FLOPs and bytes of programs that run as CUDA graphs.
+def sum_graph_costs(events: list[RawEvent], programs: list[RawProgram]) -> tuple[float, float, int]:
+    """Return the FLOPs, bytes and kernel time of programs that run as CUDA graphs.
 
     Kernels are labeled with their graph only. Every launch of a graph runs all instructions of the
     entry computation once.
     """
     launches: dict[int, set[int | None]] = defaultdict(set)
-    for event in events:
-        if event.on_device:
-            launches[event.args["program_id"]].add(event.correlation)
+    in_graphs = [event for event in events if "cuda_graph_node_id" in event.args]
+    for event in in_graphs:
+        launches[event.args["program_id"]].add(event.correlation)
     flops = size = 0.0
     for program in programs:
         for each in program.computations.get(program.entry, ()):
@@ -387,4 +387,4 @@ def sum_graph_costs(events: list[RawEvent], programs: list[RawProgram]) -> tuple
                 cost = compute_xla_cost(program, each)
                 flops += len(launches[program.id]) * cost[0]
                 size += len(launches[program.id]) * cost[1]
-    return flops, size
+    return flops, size, sum(event.end_ps - event.start_ps for event in in_graphs)

@@ -48,7 +48,7 @@ TENSORFLOW = ("cnn", "cnn_steps", "customloop", "inputbound", "inputbound_steps"
 JAX = ("jax_f32", "jax_bf16", "jax_ahead", "jax_tf", "jax_cnn", "jax_input")
 #: Their kernels are labeled with the graph only, so that ops follow from its order of nodes; see
 #: test_cuda_graphs.py.
-CUDA_GRAPHS = ("jax_ahead", "jax_tf", "jax_input")
+CUDA_GRAPHS = ("jax_ahead", "jax_tf", "jax_input", "jax_gpu", "jax_gpu_jbig")
 CORPUS = os.environ.get("TRACKLIGHT_CORPUS")
 LARGE = ("jax_gpu", "jax_gpu_jbig") if CORPUS else ()
 CAPTURES = (*TORCH, *TENSORFLOW, *JAX, *LARGE)
@@ -291,7 +291,7 @@ def test_achieved_rates(name: str) -> None:
         if side == "device" and op.cost and not isnan(op.cost[0])
     ]
     if name in CUDA_GRAPHS:
-        known = [(*sum_graph_costs(events, read_programs(find_path(name))), work_ps)]
+        known = [sum_graph_costs(events, read_programs(find_path(name)))]
     if not work or not known:
         assert use is None
         return

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.steps import StepRules
+from tracklight.analysis.profiles.timeline.counters import CounterTrack
 from tracklight.analysis.profiles.timeline.details import EventBox
 from tracklight.analysis.profiles.timeline.layout import TrackRow
 from tracklight.analysis.profiles.timeline.pyramid import MAX_LEVELS
@@ -395,6 +396,20 @@ class EventSetRequest(CaptureRequest):
     )
 
 
+class CountersRequest(CaptureRequest):
+    """A range of time in picoseconds; ``cells`` is the number of values that can be shown."""
+
+    start: TimePs = 0.0
+    end: TimePs = 0.0
+    cells: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+
+
+class CountersResponse(msgspec.Struct):
+    """The counters of a capture: memory in use, and queues of devices."""
+
+    counters: list[CounterTrack]
+
+
 class StepColumns(msgspec.Struct):
     """The steps of a trace, in picoseconds."""
 
@@ -424,6 +439,7 @@ class TimelineResponse(msgspec.Struct):
     steps: StepColumns
     flows: int
     """Number of flows between events."""
+    has_counters: bool
     problems: list[Sentence]
     exported: TileRange | None = None
     """The only tiles there are, in a static export; null with a server."""

@@ -4849,6 +4849,11 @@ export interface ProfileRoutes {
     readonly request: EventSetRequest;
     readonly response: EventSet;
   };
+  /** Return the memory in use and the queues of devices in a range of time. */
+  readonly 'POST timeline/counters': {
+    readonly request: CountersRequest;
+    readonly response: CountersResponse;
+  };
   /** Return the flows between some tracks in a range of time, as from launches to kernels. */
   readonly 'POST timeline/flows': {
     readonly request: TimeRangeRequest;
@@ -5178,6 +5183,35 @@ export interface Comparison {
   readonly ops: readonly OpPair[];
   readonly findings: readonly FindingPair[];
   readonly environment: readonly FactPair[];
+}
+
+export type CounterKind = 'memory' | 'queue';
+
+/**
+ * The part of a counter in a range of time. From each time to the next it had the value, or if
+ * there are too many changes, at most the value. `peak` is the highest value of the whole capture.
+ */
+export interface CounterTrack {
+  readonly kind: CounterKind;
+  readonly name: string;
+  readonly peak: number;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+}
+
+/** A range of time in picoseconds; `cells` is the number of values that can be shown. */
+export interface CountersRequest extends CaptureRequest {
+  /** Default: `0.0`. */
+  readonly start?: number;
+  /** Default: `0.0`. */
+  readonly end?: number;
+  /** Default: `1000`. */
+  readonly cells?: number;
+}
+
+/** The counters of a capture: memory in use, and queues of devices. */
+export interface CountersResponse {
+  readonly counters: readonly CounterTrack[];
 }
 
 /** A note to delete. */
@@ -6191,6 +6225,7 @@ export interface TimelineResponse {
   readonly steps: StepColumns;
   /** Number of flows between events. */
   readonly flows: number;
+  readonly has_counters: boolean;
   readonly problems: readonly Sentence[];
   /** The only tiles there are, in a static export; null with a server. */
   readonly exported: TileRange | null;

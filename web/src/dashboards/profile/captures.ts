@@ -71,6 +71,7 @@ export function openProfileParams({ url }: Pick<Context, 'url'>) {
     /** Whether the rows of the SQL query are marked in the trace. */
     marksRows: url.param('p-trace-rows', codec.flag, false),
     colorBy: url.param('p-trace-color', codec.choice(COLOR_MODES, 'name'), 'name'),
+    showsCounters: url.param('p-trace-counters', codec.flag, false),
     showsFlows: url.param('p-trace-arrows', codec.flag, false),
   };
 }

@@ -3,6 +3,7 @@ import { untrack } from 'svelte';
 import type { Query } from '../../../api/create-query.svelte';
 import type {
   CaptureRequest,
+  CountersResponse,
   EventBox,
   EventDetails,
   EventRow,
@@ -36,6 +37,8 @@ import {
 
 const RANGE_DEBOUNCE_MS = 120;
 const SEARCH_DEBOUNCE_MS = 150;
+/** Number of values of a counter that are requested at most. */
+const MAX_CELLS = 10_000;
 
 /** Return parameters for the baseline capture: its tracks and events are not in the URL. */
 export function makeBaselineParams(params: ProfileParams): ProfileParams {
@@ -85,6 +88,7 @@ export class TraceModel {
   readonly rowsQuery: Query<QueryResult>;
   readonly searchQuery: Query<SearchResult>;
   readonly flowsQuery: Query<FlowArrows>;
+  readonly countersQuery: Query<CountersResponse>;
   readonly notesQuery: Query<readonly TimeNote[]>;
 
   tiles = $state.raw<TileCache | null>(null);
@@ -100,6 +104,8 @@ export class TraceModel {
   draggedBox = $state.raw<BoxPx | null>(null);
   /** Number of matches before the current page of the search. */
   searchOffset = $state(0);
+  /** The range in which counters are shown. */
+  counterSpan = $state.raw<TimeSpan | null>(null);
   /** The range in which flows are shown. */
   flowSpan = $state.raw<TimeSpan | null>(null);
   readonly #getCapture: () => string;
@@ -180,6 +186,16 @@ export class TraceModel {
     this.flowsQuery = context.query(
       queries.flowsQuery,
       () => addFields(this.flowSpan && { ...this.flowSpan, tracks: this.shownTracks }),
+      { debounceMs: RANGE_DEBOUNCE_MS },
+    );
+    this.countersQuery = context.query(
+      queries.countersQuery,
+      () =>
+        addFields(
+          this.counterSpan && this.width > 0
+            ? { ...this.counterSpan, cells: Math.min(Math.ceil(this.width), MAX_CELLS) }
+            : null,
+        ),
       { debounceMs: RANGE_DEBOUNCE_MS },
     );
     this.notesQuery = context.query(queries.notesQuery, () => {

@@ -335,7 +335,7 @@ function drawSelection(
   for (const x of [left, right]) context.fillRect(Math.round(x) - 0.5, 0, 1, geometry.height);
 }
 
-const MARK_ALPHA = 0.55;
+const MARK_ALPHA = 0.45;
 const MARK_EDGE_PX = 3;
 
 /** Draw marks on events. Of those in the same pixels of a lane, one is drawn. */
@@ -356,7 +356,8 @@ function drawMarks(
     context.globalAlpha = MARK_ALPHA;
     context.fillRect(box.left, box.top, box.width, box.height);
     context.globalAlpha = 1;
-    context.fillRect(box.left, box.top + box.height - MARK_EDGE_PX, box.width, MARK_EDGE_PX);
+    const edge = Math.min(MARK_EDGE_PX, box.height / 4);
+    context.fillRect(box.left, box.top + box.height - edge, box.width, edge);
   }
 }
 
