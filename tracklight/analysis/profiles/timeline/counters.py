@@ -91,18 +91,20 @@ def sample_counter(counter: Counter, start_ps: float, end_ps: float, cells: int)
     times, values = counter.times_ps, counter.values
     first, last = np.searchsorted(times, [start_ps, end_ps]).tolist()
     before = float(values[first - 1]) if first else 0.0
-    inside, changes = times[first:last], values[first:last]
+    inside: Float64 = times[first:last].astype(np.float64)
+    changes: Float64 = values[first:last].astype(np.float64)
     if len(inside) > cells:
         cell = ((inside - start_ps) * (cells / (end_ps - start_ps))).astype(np.int64)
         cell_first = np.flatnonzero(np.diff(cell, prepend=-1))
         # A cell begins with the last value of the one before.
         at_start = np.append(before, changes[cell_first[1:] - 1])
         changes = np.maximum(np.maximum.reduceat(changes, cell_first), at_start)
-        inside = start_ps + cell[cell_first] * ((end_ps - start_ps) / cells)
+        cell_ps = (end_ps - start_ps) / cells
+        inside = start_ps + cell[cell_first].astype(np.float64) * cell_ps
     return CounterTrack(
         kind=counter.kind,
         name=counter.name,
         peak=float(values.max(initial=0)),
-        times=np.append(float(start_ps), inside).astype(np.float64),
-        values=np.append(before, changes).astype(np.float64),
+        times=np.append(float(start_ps), inside),
+        values=np.append(before, changes),
     )
