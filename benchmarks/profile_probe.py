@@ -55,6 +55,13 @@ def look_with_xprof(what: str, path: Path) -> Taken | None:
         return _run([python, "-c", _XPROF, copy, _XPROF_TOOLS[what]])
 
 
+def count_events(path: Path) -> int:
+    """Return the number of events of a capture."""
+    from tracklight.analysis.profiles.captures.files import open_capture
+
+    return len(open_capture(path))
+
+
 def _run(command: list[str]) -> Taken:
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return Taken(*json.loads(done.stdout.splitlines()[-1]))

@@ -130,6 +130,9 @@ def test_json_has_the_same_tables(logs: Path, capsys: pytest.CaptureFixture[str]
     unknown = next(row for row in torch["ops"] if row["flops"] is None)
     assert unknown["count"] > 0
     assert torch["summary"]["findings"] and torch["summary"]["problems"] == []
+    use = profile.utilization
+    assert use is not None and torch["utilization"]["flops_per_s"] == use.flops_per_s
+    assert torch["utilization"]["peak_flops_per_s"] in (67e12, 495e12)
     jax = next(row for row in rows if row["run"] == "jax")
     (allocator,) = (row for row in jax["memory"] if row["is_device"])
     assert allocator["peak_bytes"] == pytest.approx(14.7e6, rel=0.01)

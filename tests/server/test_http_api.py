@@ -244,6 +244,12 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/profile/timeline/event": {**CAPTURE, "event": 1},
     "POST api/v1/profile/timeline/search": {**CAPTURE, "query": "conv"},
     "POST api/v1/profile/timeline/selection": {**CAPTURE, "end": 1e12, "tracks": [0]},
+    "POST api/v1/profile/timeline/events": {
+        **CAPTURE,
+        "events": [1],
+        "boxes": [{"start": 0, "end": 1e12, "track": 0, "first_lane": 0, "last_lane": 9}],
+    },
+    "POST api/v1/profile/timeline/counters": {**CAPTURE, "end": 1e12},
     "POST api/v1/profile/timeline/flows": {**CAPTURE, "end": 1e12, "tracks": [0]},
     "GET api/v1/profile/timeline/notes": CAPTURE,
     "POST api/v1/profile/timeline/add-note": {**CAPTURE, "time_ps": 5e9, "text": "slow"},

@@ -33,6 +33,7 @@ from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file, 
 from tracklight.analysis.graphs.statistics import GraphSummary, summarize_graph
 from tracklight.analysis.profiles import summary as profile_summary
 from tracklight.analysis.profiles.captures.files import Capture, list_captures, open_capture
+from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.summary import ProfileSummary
 from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
 from tracklight.analysis.profiles.tables.profile_data import ProfileData
@@ -77,6 +78,7 @@ class InspectedProfile(msgspec.Struct, omit_defaults=True):
     operators: list[dict[str, Any]] | None = None
     kernels: list[dict[str, Any]] | None = None
     memory: list[dict[str, Any]] | None = None
+    utilization: Utilization | None = None
 
 
 class InspectedEmbedding(msgspec.Struct):
@@ -155,6 +157,7 @@ def _summarize_profile(capture: Capture, with_tables: bool) -> InspectedProfile:
             profile.ops, profile.kernels = data.ops.to_records(), data.kernels.to_records()
             profile.operators = data.operators().to_records()
             profile.memory = data.memory.to_records()
+            profile.utilization = data.utilization
         return profile
     except (TracklightError, OSError) as error:
         return InspectedProfile(*names, None, str(error))

@@ -37,12 +37,18 @@ class RawEvent:
         return self.args.get("correlation", self.args.get("correlation_id"))
 
 
+def read_content(path: Path) -> bytes:
+    """Read a file, unpacked."""
+    content = path.read_bytes()
+    unpack = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(path.suffix)
+    return unpack(content) if unpack else content
+
+
 def read_raw(path: Path) -> list[RawEvent]:
     """Read the events of a Kineto trace or an XSpace."""
-    if ".json" in path.name:
-        return list(_iter_kineto(json.loads(gzip.decompress(path.read_bytes()))))
-    content = path.read_bytes()
-    return list(_iter_xspace(lzma.decompress(content) if path.suffix == ".xz" else content))
+    content = read_content(path)
+    is_json = ".json" in path.name
+    return list(_iter_kineto(json.loads(content)) if is_json else _iter_xspace(content))
 
 
 # --- Kineto --------------------------------------------------------------------------------------
@@ -54,20 +60,21 @@ def _iter_kineto(document: dict[str, Any]) -> Iterator[RawEvent]:
     for event in document["traceEvents"]:
         is_shown = event.get("pid") not in ("Spans", "Traces", "", -1)
         if event["ph"] == "X" and is_shown:
-            start, end = event["ts"], event["ts"] + event["dur"]
+            duration = event["dur"]
         elif event["ph"] == "i" and is_shown:
-            start = end = event["ts"]
+            duration = 0
         else:
             continue
         category = event.get("cat", "")
+        start_ps = round(event["ts"] * PS_PER_US)
         yield RawEvent(
             process=str(event["pid"]),
             thread=str(event["tid"]),
             on_device=category in DEVICE_CATEGORIES,
             name=event["name"],
             category=category,
-            start_ps=round(start * PS_PER_US),
-            end_ps=round(end * PS_PER_US),
+            start_ps=start_ps,
+            end_ps=start_ps + round(duration * PS_PER_US),
             args=event.get("args", {}),
         )
 
@@ -96,24 +103,29 @@ def iter_message(data: bytes) -> Iterator[tuple[int, Any]]:
         elif key & 7 == 1:
             yield key >> 3, struct.unpack("<d", data[at : at + 8])[0]
             at += 8
+        elif key & 7 == 5:
+            yield key >> 3, struct.unpack("<f", data[at : at + 4])[0]
+            at += 4
         else:
             size, at = _read_varint(data, at)
             yield key >> 3, data[at : at + size]
             at += size
 
 
-def _get_fields(data: bytes) -> dict[int, list[Any]]:
+def get_fields(data: bytes) -> dict[int, list[Any]]:
+    """Return the values of the fields of a protobuf message, by number."""
     fields = defaultdict(list)
     for number, value in iter_message(data):
         fields[number].append(value)
     return fields
 
 
-def _read_names(entries: list[bytes]) -> dict[int, str]:
+def read_names(entries: list[bytes]) -> dict[int, str]:
+    """Return the names of the metadata of a plane, by id."""
     names = {}
     for entry in entries:
-        fields = _get_fields(entry)
-        metadata = _get_fields(fields[2][0]) if fields[2] else {2: [b""]}
+        fields = get_fields(entry)
+        metadata = get_fields(fields[2][0]) if fields[2] else {2: [b""]}
         names[fields[1][0] if fields[1] else 0] = (metadata[2] or [b""])[0].decode()
     return names
 
@@ -121,17 +133,17 @@ def _read_names(entries: list[bytes]) -> dict[int, str]:
 def _iter_xspace(data: bytes) -> Iterator[RawEvent]:
     for number, plane_bytes in iter_message(data):
         if number == 1:
-            yield from _iter_plane(_get_fields(plane_bytes))
+            yield from _iter_plane(get_fields(plane_bytes))
 
 
 def _iter_plane(plane: dict[int, list[Any]]) -> Iterator[RawEvent]:
     process = plane[2][0].decode() if plane[2] else ""
-    event_names, stat_names = _read_names(plane[4]), _read_names(plane[5])
+    event_names, stat_names = read_names(plane[4]), read_names(plane[5])
     for line_bytes in plane[3]:
-        line = _get_fields(line_bytes)
+        line = get_fields(line_bytes)
         line_start_ps = 1000 * (line[3][0] if line[3] else 0)
         for event_bytes in line[4]:
-            event = _get_fields(event_bytes)
+            event = get_fields(event_bytes)
             name = event_names[event[1][0]].partition(" (CudaGraph:")[0]
             start_ps = line_start_ps + (event[2][0] if event[2] else 0)
             yield RawEvent(

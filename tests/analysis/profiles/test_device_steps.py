@@ -1,141 +1,19 @@
-"""Steps of programs whose host runs ahead of the device, compared with raw events."""
+"""Steps of programs whose host runs ahead of the device."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from pathlib import Path
 from statistics import mean
 
 import pytest
 
-from tests.analysis.profiles.raw_captures import (
-    PARTS,
-    RawEvent,
-    classify,
-    divide_time,
-    is_work,
-    list_launched,
-    measure_union,
-    read_raw,
-)
+from tests.analysis.profiles.raw_captures import read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file, read_case
 from tests.analysis.profiles.trace_builder import DEVICE, EventSpec, make_trace
 from tracklight.analysis.profiles.findings import DEFAULT_THRESHOLDS
 from tracklight.analysis.profiles.ops import compute_op_stats
 from tracklight.analysis.profiles.steps import analyze_steps, detect_steps
-from tracklight.analysis.profiles.summary import ProfileSummary, summarize, summarize_analysis
+from tracklight.analysis.profiles.summary import summarize, summarize_analysis
 from tracklight.analysis.profiles.trace import PS_PER_MS
-
-TORCH = (
-    "tgpu", "torch_f32", "torch_bf16", "torch_input", "torch_overlap", "torch_ahead", "nccl",
-    "torch_modules", "tcpu",
-)  # fmt: skip
-TENSORFLOW = ("cnn", "customloop", "inputbound")
-JAX = ("jax_f32", "jax_bf16", "jax_ahead", "jax_tf", "jax_cnn", "jax_input")
-
-
-def summarize_file(name: str) -> tuple[ProfileSummary, Path]:
-    for suffix in (".pt.trace.json.gz", ".xplane.pb"):
-        if (DATA / f"{name}{suffix}").exists():
-            return summarize(open_file(f"{name}{suffix}")), DATA / f"{name}{suffix}"
-    return summarize(read_case(name)), DATA / f"{name}.xplane.pb.xz"
-
-
-def list_raw_markers(events: list[RawEvent]) -> list[RawEvent]:
-    markers = [
-        event
-        for event in events
-        if not event.on_device
-        and (event.name.startswith("ProfilerStep#") or "step_num" in event.args)
-    ]
-    return sorted(markers, key=lambda event: event.start_ps)
-
-
-def list_raw_spans(
-    events: list[RawEvent], is_jax: bool
-) -> tuple[list[tuple[int, int]], list[list[RawEvent]]]:
-    """Return the spans of steps and the device work of each, by the launches in its marker.
-
-    A step of JAX begins at the end of the marker before it, as the batch is loaded in between.
-    Without markers, the whole capture is one step. Without launches, work belongs to the step in
-    which it starts.
-    """
-    markers = list_raw_markers(events)
-    if not markers:
-        start = min(event.start_ps for event in events)
-        end = max(event.end_ps for event in events)
-        return [(start, end)], [[event for event in events if is_work(event)]]
-    starts = [marker.start_ps for marker in markers]
-    if is_jax:
-        starts[1:] = [marker.end_ps for marker in markers[:-1]]
-    work: list[list[RawEvent]] = [[] for _ in markers]
-    pairs = list_launched(events)
-    has_launches = any(launch for launch, _ in pairs)
-    for launch, event in pairs:
-        cause = launch if has_launches else event
-        for number, marker in enumerate(markers):
-            if cause and starts[number] <= cause.start_ps < marker.end_ps:
-                work[number].append(event)
-    spans: list[tuple[int, int]] = []
-    for host_start, marker, launched in zip(starts, markers, work, strict=True):
-        start = max(host_start, spans[-1][1] if spans else 0)
-        end = max([marker.end_ps, start, *(event.end_ps for event in launched)])
-        spans.append((start, end))
-    return spans, work
-
-
-@pytest.mark.parametrize("name", [*TORCH, *TENSORFLOW, *JAX])
-def test_overview_equals_raw_events(name: str) -> None:
-    """Steps, their parts and the use of devices, if there are any."""
-    summary, path = summarize_file(name)
-    events = read_raw(path)
-    spans, work = list_raw_spans(events, name in JAX)
-    assert summary.events == len(events)
-    assert summary.steps.count == len(spans)
-    averaged = spans[1:-1] if len(spans) > 5 else spans
-    step_ms = mean((end - start) / PS_PER_MS for start, end in averaged)
-    assert summary.steps.mean_ms == pytest.approx(step_ms, abs=2e-6)
-
-    kernel_ids = {
-        event.correlation
-        for event in events
-        if is_work(event) and not event.name.lower().startswith("mem") and event.correlation
-    }
-    rows = [
-        (event.start_ps, event.end_ps, part)
-        for event in events
-        if (part := classify(event, kernel_ids)) is not None
-    ]
-    markers = list_raw_markers(events)
-    for before, after in pairwise(markers):
-        for event in events:
-            is_between = before.end_ps <= event.start_ps and event.end_ps <= after.start_ps
-            if is_between and event.name.startswith("$"):
-                rows.append((event.start_ps, event.end_ps, "host_compute"))
-    divided = [divide_time(rows, start, end) for start, end in averaged]
-    for part in summary.parts:
-        expected = mean(time[part.name] / PS_PER_MS for time in divided)
-        assert part.ms == pytest.approx(expected, rel=1e-4, abs=2e-5), part.name
-    assert {part.name for part in summary.parts} == {*PARTS, "other"}
-
-    busy = [(event.start_ps, event.end_ps) for event in events if is_work(event)]
-    if not busy:
-        assert summary.devices == []
-        return
-    (device,) = summary.devices
-    busy_ms = mean(measure_union(busy, start, end) / PS_PER_MS for start, end in averaged)
-    assert device.busy_ms == pytest.approx(busy_ms, rel=1e-6, abs=2e-5)
-    assert device.busy_ms + device.idle_ms == pytest.approx(step_ms, rel=1e-6, abs=2e-5)
-    first, last = min(start for start, _ in busy), max(end for _, end in busy)
-    assert device.total_ms == pytest.approx(measure_union(busy, first, last) / PS_PER_MS, abs=1e-4)
-    in_steps = {id(event) for launched in work for event in launched}
-    outside = [
-        (event.start_ps, event.end_ps)
-        for event in events
-        if is_work(event) and id(event) not in in_steps
-    ]
-    outside_ms = measure_union(outside, first, last) / PS_PER_MS
-    assert device.outside_ms == pytest.approx(outside_ms, abs=1e-4)
 
 
 def test_host_running_ahead_does_not_shorten_steps() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.captures.chrome_trace import read_chrome_trace
+from tests.analysis.profiles.trace_builder import open_chrome
 from tracklight.analysis.profiles.memory.allocators import BEFORE_REGION, Allocator, analyze_memory
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.trace import Trace
@@ -80,10 +79,7 @@ def _write_steps(path: Path, kept: int, steps: int = 5) -> Trace:
             args = {"Bytes": size, "Total Allocated": total, "Addr": address, "Device Type": 0}
             instant = {"name": "[memory]", "cat": "cpu_instant_event", "ph": "i"}
             events.append({**instant, "ts": start + 10 + at, "args": args})
-    path.write_text(
-        json.dumps({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, **e} for e in events]})
-    )
-    return read_chrome_trace(path)
+    return open_chrome(path, events)
 
 
 def test_allocation_kept_by_every_step_is_a_leak(tmp_path: Path) -> None:

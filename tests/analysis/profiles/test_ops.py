@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.analysis.profiles.sample_captures import CASES, open_file, read_case
-from tracklight.analysis.profiles.captures.chrome_trace import read_chrome_trace
+from tests.analysis.profiles.trace_builder import open_chrome
 from tracklight.analysis.profiles.ops import OpSide, OpStats, compute_op_stats
-from tracklight.analysis.profiles.trace import Trace
 from tracklight.analysis.profiles.xprof import compute_host_op_times
-
-
-def _write(path: Path, *events: dict[str, object]) -> Trace:
-    path.write_text(
-        json.dumps({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, **e} for e in events]})
-    )
-    return read_chrome_trace(path)
 
 
 def _rows(ops: OpStats, side: OpSide) -> dict[str, tuple[str, int, float, float]]:
@@ -77,12 +68,14 @@ def test_kernels_are_named_after_the_op_that_launched_them() -> None:
 
 
 def test_self_time_excludes_nested_ops(tmp_path: Path) -> None:
-    trace = _write(
+    trace = open_chrome(
         tmp_path / "a.pt.trace.json",
-        {"cat": "cpu_op", "name": "outer", "ts": 0, "dur": 10},
-        {"cat": "cpu_op", "name": "inner", "ts": 2, "dur": 3},
-        {"cat": "cpu_op", "name": "inner", "ts": 6, "dur": 1},
-        {"cat": "cpu_op", "name": "later", "ts": 12, "dur": 1},
+        [
+            {"cat": "cpu_op", "name": "outer", "ts": 0, "dur": 10},
+            {"cat": "cpu_op", "name": "inner", "ts": 2, "dur": 3},
+            {"cat": "cpu_op", "name": "inner", "ts": 6, "dur": 1},
+            {"cat": "cpu_op", "name": "later", "ts": 12, "dur": 1},
+        ],
     )
     ops = compute_op_stats(trace)
     assert _rows(ops, OpSide.HOST) == {
@@ -96,20 +89,24 @@ def test_self_time_excludes_nested_ops(tmp_path: Path) -> None:
 
 
 def test_call_that_outlasts_its_parent_is_nested(tmp_path: Path) -> None:
-    trace = _write(
+    trace = open_chrome(
         tmp_path / "a.pt.trace.json",
-        {"cat": "python_function", "name": "main", "ts": 0, "dur": 10},
-        {"cat": "python_function", "name": "step", "ts": 1, "dur": 9.5},
+        [
+            {"cat": "python_function", "name": "main", "ts": 0, "dur": 10},
+            {"cat": "python_function", "name": "step", "ts": 1, "dur": 9.5},
+        ],
     )
     python = _rows(compute_op_stats(trace), OpSide.PYTHON)
     assert python == {"main": ("Python", 1, 10.0, 1.0), "step": ("Python", 1, 9.5, 9.5)}
 
 
 def test_overlapping_kernels_are_not_nested(tmp_path: Path) -> None:
-    trace = _write(
+    trace = open_chrome(
         tmp_path / "a.pt.trace.json",
-        {"cat": "kernel", "name": "one", "ts": 0, "dur": 4, "tid": 7, "pid": 0},
-        {"cat": "kernel", "name": "two", "ts": 3, "dur": 4, "tid": 7, "pid": 0},
+        [
+            {"cat": "kernel", "name": "one", "ts": 0, "dur": 4, "tid": 7, "pid": 0},
+            {"cat": "kernel", "name": "two", "ts": 3, "dur": 4, "tid": 7, "pid": 0},
+        ],
     )
     ops = compute_op_stats(trace)
     assert _rows(ops, OpSide.DEVICE) == {"one": ("kernel", 1, 4, 4), "two": ("kernel", 1, 4, 4)}
@@ -117,10 +114,12 @@ def test_overlapping_kernels_are_not_nested(tmp_path: Path) -> None:
 
 
 def test_categories_of_unknown_trace_are_op_types(tmp_path: Path) -> None:
-    trace = _write(
+    trace = open_chrome(
         tmp_path / "a.pt.trace.json",
-        {"cat": "io", "name": "read", "ts": 0, "dur": 4},
-        {"cat": "net", "name": "send", "ts": 5, "dur": 2},
+        [
+            {"cat": "io", "name": "read", "ts": 0, "dur": 4},
+            {"cat": "net", "name": "send", "ts": 5, "dur": 2},
+        ],
     )
     assert _rows(compute_op_stats(trace), OpSide.HOST) == {
         "read": ("io", 1, 4, 4),
@@ -129,6 +128,6 @@ def test_categories_of_unknown_trace_are_op_types(tmp_path: Path) -> None:
 
 
 def test_empty_trace_has_no_ops(tmp_path: Path) -> None:
-    ops = compute_op_stats(_write(tmp_path / "a.pt.trace.json"))
+    ops = compute_op_stats(open_chrome(tmp_path / "a.pt.trace.json", []))
     assert ops.ops == []
     np.testing.assert_array_equal(ops.counts, [])

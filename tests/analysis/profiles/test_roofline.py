@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
 import pytest
 
-from tests.analysis.profiles.sample_captures import DATA, open_file, read_case
+from tests.analysis.profiles.sample_captures import open_file, read_case
 from tracklight.analysis.profiles.kernels import Precision
-from tracklight.analysis.profiles.ops import OpSide, assign_ops, compute_op_stats
+from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import (
     RooflinePoint,
-    Utilization,
     choose_peak_precision,
-    compute_op_costs,
-    compute_roofline_points,
-    compute_utilization,
     estimate_torch_cost,
     find_peak_rates,
 )
+from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
 from tracklight.analysis.profiles.trace import Device, Trace
-from tracklight.analysis.profiles.xla_programs import list_programs, map_instructions
 
 
 def _get_points(trace: Trace) -> dict[str, RooflinePoint]:
-    instructions = map_instructions(trace, list_programs(trace))
-    event_ops = assign_ops(trace, instructions)
-    op_stats = compute_op_stats(trace, event_ops)
-    costs = compute_op_costs(trace, event_ops, instructions)
-    points = compute_roofline_points(op_stats, costs)
-    return {point.op.name: point for point in points}
+    return {point.op.name: point for point in AnalyzedTrace(trace).roofline_points}
 
 
 def test_cost_of_torch_matmul_follows_from_input_shapes() -> None:
@@ -63,35 +51,8 @@ def test_host_ops_have_points_if_a_program_gives_their_cost() -> None:
     assert _get_points(read_case("cnn")) == {}
 
 
-def _get_utilization(name: str) -> Utilization | None:
-    trace = open_file(name)
-    instructions = map_instructions(trace, list_programs(trace))
-    op_stats = compute_op_stats(trace, assign_ops(trace, instructions))
-    return compute_utilization(trace, op_stats, [*_get_points(trace).values()])
-
-
-def test_achieved_rate_equals_that_of_raw_events() -> None:
-    found = _get_utilization("torch_bf16.pt.trace.json.gz")
-    assert found is not None
-    events = json.loads(gzip.decompress((DATA / "torch_bf16.pt.trace.json.gz").read_bytes()))
-    events = [event for event in events["traceEvents"] if event.get("ph") == "X"]
-    work = [it for it in events if it["cat"] in ("kernel", "gpu_memcpy", "gpu_memset")]
-    window_us = max(it["ts"] + it["dur"] for it in work) - min(it["ts"] for it in work)
-    matmul_flops = 0
-    for event in events:
-        if event["name"] in ("aten::mm", "aten::addmm"):
-            shapes = [shape for shape in event["args"]["Input Dims"] if len(shape) == 2]
-            matmul_flops += 2 * shapes[-2][0] * shapes[-2][1] * shapes[-1][1]
-    assert found.window_ps == pytest.approx(window_us * 1e6, rel=1e-3)
-    # Other ops compute little beside the matrix products.
-    rate = matmul_flops / (window_us / 1e6)
-    assert rate <= found.flops_per_s < 1.05 * rate
-    assert found.devices == 1
-    assert 0.5 < found.known_share <= 1
-
-
 def test_utilization_needs_a_device() -> None:
-    assert _get_utilization("tcpu.pt.trace.json.gz") is None
+    assert AnalyzedTrace(open_file("tcpu.pt.trace.json.gz")).utilization is None
 
 
 def test_peak_is_that_of_the_precision_used() -> None:

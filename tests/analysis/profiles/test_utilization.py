@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 
 from tests.analysis.profiles.raw_captures import is_work, list_launched, measure_union, read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
-from tracklight.analysis.profiles.captures.files import open_capture
+from tests.analysis.profiles.trace_builder import open_chrome
 from tracklight.analysis.profiles.ops import OpSide, compute_op_stats
 from tracklight.analysis.profiles.summary import summarize
 from tracklight.analysis.profiles.timeline.details import SelectionSummary, summarize_selection
@@ -21,13 +21,15 @@ from tracklight.analysis.profiles.trace import Trace
 def write_kineto(path: Path) -> Trace:
     """Write a step of 100 µs on two devices, of which the first has two overlapping streams."""
 
-    def make(category: str, name: str, pid: int, tid: int, start: float, end: float) -> object:
+    def make(
+        category: str, name: str, pid: int, tid: int, start: float, end: float
+    ) -> dict[str, object]:
         return {
             "ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": start,
             "dur": end - start, "args": {},
         }  # fmt: skip
 
-    events = [
+    events: list[Mapping[str, object]] = [
         make("user_annotation", "ProfilerStep#1", 100, 100, 0, 100),
         make("gpu_user_annotation", "ProfilerStep#1", 0, 7, 10, 60),
         make("kernel", "a", 0, 7, 10, 30),
@@ -37,8 +39,7 @@ def write_kineto(path: Path) -> Trace:
         *({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": "python"}}
           for pid in (0, 1, 100)),
     ]  # fmt: skip
-    path.write_text(json.dumps({"traceEvents": events}))
-    return open_capture(path)
+    return open_chrome(path, events)
 
 
 def select(trace: Trace, start_us: float, end_us: float) -> SelectionSummary:
@@ -60,7 +61,9 @@ def test_busy_time_is_the_union_over_streams_of_a_device(tmp_path: Path) -> None
 def test_idle_time_has_the_categories_of_hta(tmp_path: Path) -> None:
     """Four gaps: launched too late, launched in time (short and long), and of unknown launch."""
 
-    def make(category: str, tid: int, start: float, end: float, correlation: int) -> object:
+    def make(
+        category: str, tid: int, start: float, end: float, correlation: int
+    ) -> dict[str, object]:
         args = {"correlation": correlation} if correlation else {}
         pid, name = (0, "k") if category == "kernel" else (100, "cudaLaunchKernel")
         return {
@@ -82,9 +85,7 @@ def test_idle_time_has_the_categories_of_hta(tmp_path: Path) -> None:
         make("kernel", 7, 115, 120, 0),
         {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "python"}},
     ]
-    path = tmp_path / "a.pt.trace.json"
-    path.write_text(json.dumps({"traceEvents": events}))
-    (device,) = summarize(open_capture(path)).devices
+    (device,) = summarize(open_chrome(tmp_path / "a.pt.trace.json", events)).devices
     waits = device.host_wait_ms, device.kernel_wait_ms, device.other_wait_ms
     assert waits == pytest.approx((0.020, 0.002, 0.045))
 

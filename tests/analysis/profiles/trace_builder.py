@@ -1,12 +1,15 @@
-"""Build small traces with events on threads and on one stream of a device."""
+"""Build small traces: events on threads and one stream of a device, or files of any events."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tracklight.analysis.profiles.captures.files import open_capture
 from tracklight.analysis.profiles.trace import INT, TEXT, ArgTable, Trace, Track
 
 #: The track of the device. All others are threads.
@@ -21,6 +24,16 @@ class EventSpec(NamedTuple):
     start_us: float
     end_us: float
     args: Mapping[str, int | str] = {}
+
+
+def open_chrome(path: Path, events: Iterable[Mapping[str, Any]]) -> Trace:
+    """Write events in the Chrome format and open the file.
+
+    Unless they say otherwise, they are complete events of one thread.
+    """
+    rows = [{"ph": "X", "pid": 1, "tid": 1, **event} for event in events]
+    path.write_text(json.dumps({"traceEvents": rows}), encoding="utf-8")
+    return open_capture(path)
 
 
 def make_trace(*events: EventSpec) -> Trace:

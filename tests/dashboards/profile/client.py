@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +56,18 @@ class ProfileClient:
 
     def close(self) -> None:
         self.catalog.close()
+
+
+@contextmanager
+def open_client(logdir: Path) -> Iterator[ProfileClient]:
+    client = ProfileClient(logdir)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def put_file(logdir: Path, run: str, source: Path, name: str = "") -> None:
+    """Copy a capture into the folder of a run."""
+    (logdir / run).mkdir(exist_ok=True)
+    (logdir / run / (name or source.name)).write_bytes(source.read_bytes())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA, read_bytes
-from tests.dashboards.profile.client import ProfileClient, put_xplane
+from tests.dashboards.profile.client import ProfileClient, open_client, put_file, put_xplane
 
 
 @pytest.fixture(scope="session")
@@ -18,15 +17,13 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     put_xplane(logdir, "keras/slow", read_bytes("inputbound"))
     put_xplane(logdir, "keras/fast", read_bytes("cnn"))
     put_xplane(logdir, "broken", b"\xff" * 100)
-    (logdir / "torch").mkdir()
     for worker, name in (("a_1", "torch_input"), ("b_1", "torch_overlap")):
-        target = logdir / "torch" / f"{worker}.1794790000000000000.pt.trace.json.gz"
-        shutil.copyfile(DATA / f"{name}.pt.trace.json.gz", target)
+        target = f"{worker}.1794790000000000000.pt.trace.json.gz"
+        put_file(logdir, "torch", DATA / f"{name}.pt.trace.json.gz", target)
     return logdir
 
 
 @pytest.fixture(scope="session")
 def client(profiled: Path) -> Iterator[ProfileClient]:
-    client = ProfileClient(profiled)
-    yield client
-    client.close()
+    with open_client(profiled) as client:
+        yield client

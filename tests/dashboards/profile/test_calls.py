@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
-from tests.dashboards.profile.client import ProfileClient
+from tests.dashboards.profile.client import ProfileClient, open_client, put_file
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileClient]:
     logdir = tmp_path_factory.mktemp("calls")
     for name in ("torch_modules", "torch_f32", "torch_bf16"):
-        (logdir / name).mkdir()
-        shutil.copyfile(DATA / f"{name}.pt.trace.json.gz", logdir / name / "trace.json.gz")
-    (logdir / "jax").mkdir()
-    shutil.copyfile(DATA / "jax_f32.xplane.pb", logdir / "jax" / "vm.xplane.pb")
-    client = ProfileClient(logdir)
-    yield client
-    client.close()
+        put_file(logdir, name, DATA / f"{name}.pt.trace.json.gz", "trace.json.gz")
+    put_file(logdir, "jax", DATA / "jax_f32.xplane.pb", "vm.xplane.pb")
+    with open_client(logdir) as client:
+        yield client
 
 
 def test_operators_can_be_grouped_by_what_was_recorded(client: ProfileClient) -> None:

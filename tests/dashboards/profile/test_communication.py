@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
-from tests.dashboards.profile.client import ProfileClient
+from tests.dashboards.profile.client import ProfileClient, open_client, put_file
 
 TIME = "1794790000000000000"
 
@@ -28,14 +28,11 @@ def write_second_rank(source: Path, target: Path) -> None:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileClient]:
-    folder = tmp_path_factory.mktemp("ranks") / "ddp"
-    folder.mkdir()
-    source = DATA / "nccl.pt.trace.json.gz"
-    (folder / f"a_1.{TIME}.pt.trace.json.gz").write_bytes(source.read_bytes())
-    write_second_rank(source, folder / f"b_1.{TIME}.pt.trace.json.gz")
-    client = ProfileClient(folder.parent)
-    yield client
-    client.close()
+    logdir, source = tmp_path_factory.mktemp("ranks"), DATA / "nccl.pt.trace.json.gz"
+    put_file(logdir, "ddp", source, f"a_1.{TIME}.pt.trace.json.gz")
+    write_second_rank(source, logdir / "ddp" / f"b_1.{TIME}.pt.trace.json.gz")
+    with open_client(logdir) as client:
+        yield client
 
 
 def test_collectives_are_listed_by_kind_and_size(client: ProfileClient) -> None:

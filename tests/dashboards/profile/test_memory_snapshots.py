@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA, read_bytes
-from tests.dashboards.profile.client import ProfileClient, put_xplane
+from tests.dashboards.profile.client import ProfileClient, open_client, put_xplane
 from tracklight.dashboards.profile.schemas import CaptureUploadRequest
 from tracklight.errors import FormatError
 
@@ -24,9 +24,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileClient]:
     (logdir / "torch" / "rank0_memory_snapshot.pickle").write_bytes(SNAPSHOT)
     (logdir / "torch" / "replay_buffer.pickle").write_bytes(pickle.dumps([1]))
     put_xplane(logdir, "jax", read_bytes("jax_tf"))
-    client = ProfileClient(logdir)
-    yield client
-    client.close()
+    with open_client(logdir) as client:
+        yield client
 
 
 def test_snapshot_is_a_capture_with_memory_only(client: ProfileClient) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA, read_bytes
-from tests.dashboards.profile.client import ProfileClient, put_xplane
+from tests.dashboards.profile.client import ProfileClient, open_client, put_file, put_xplane
 from tracklight.errors import UsageError
 
 
@@ -18,11 +18,9 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileClient]:
     logdir = tmp_path_factory.mktemp("tools")
     put_xplane(logdir, "jax", (DATA / "jax_bf16.xplane.pb").read_bytes())
     put_xplane(logdir, "keras", read_bytes("cnn"))
-    (logdir / "held").mkdir()
-    (logdir / "held" / "memory.prof").write_bytes((DATA / "jax.memory.prof").read_bytes())
-    client = ProfileClient(logdir)
-    yield client
-    client.close()
+    put_file(logdir, "held", DATA / "jax.memory.prof", "memory.prof")
+    with open_client(logdir) as client:
+        yield client
 
 
 def _empty(tools: ProfileClient, run: str) -> dict[str, str]:

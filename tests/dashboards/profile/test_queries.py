@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
-from tests.dashboards.profile.client import ProfileClient
+from tests.dashboards.profile.client import ProfileClient, open_client, put_file
 from tracklight.errors import LogError, UsageError
 
 
@@ -18,11 +17,9 @@ def client(
 ) -> Iterator[ProfileClient]:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
     logdir = tmp_path_factory.mktemp("queries")
-    (logdir / "net").mkdir()
-    shutil.copyfile(DATA / "torch_f32.pt.trace.json.gz", logdir / "net" / "trace.json.gz")
-    client = ProfileClient(logdir)
-    yield client
-    client.close()
+    put_file(logdir, "net", DATA / "torch_f32.pt.trace.json.gz", "trace.json.gz")
+    with open_client(logdir) as client:
+        yield client
 
 
 def test_tables_list_what_can_be_queried(client: ProfileClient) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
-from tests.dashboards.profile.client import ProfileClient
+from tests.dashboards.profile.client import ProfileClient, open_client
 from tracklight.dashboards.profile.schemas import CaptureRequest, CaptureUploadRequest
 from tracklight.errors import FormatError, LogError
 
@@ -17,9 +17,8 @@ TORCH = (DATA / "torch_f32.pt.trace.json.gz").read_bytes()
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[ProfileClient]:
-    client = ProfileClient(tmp_path)
-    yield client
-    client.close()
+    with open_client(tmp_path) as client:
+        yield client
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,8 @@ class EventOps(NamedTuple):
     launch_event: Int64
     """For each event, the event that launched it, or itself. All kernels of one launch are one
     call of their op."""
+    has_launch: Bool
+    """Whether it is known which kernels each event was launched with."""
 
 
 class OpStats(NamedTuple):
@@ -122,6 +124,7 @@ class EventOpsBuilder:
         self.trace = trace
         self.op_index = np.full(len(trace), -1, np.int32)
         self.launch_event = np.arange(len(trace))
+        self.has_launch = ~trace.on_device
         self._indices: dict[tuple[Op, OpSide], int] = {}
 
     def set(self, event: int, op: Op, side: OpSide) -> None:
@@ -144,7 +147,7 @@ class EventOpsBuilder:
 
     def build(self) -> EventOps:
         ops, sides = [op for op, _ in self._indices], [side for _, side in self._indices]
-        return EventOps(self.op_index, ops, sides, self.launch_event)
+        return EventOps(self.op_index, ops, sides, self.launch_event, self.has_launch)
 
     def _get_index(self, op: Op, side: OpSide) -> int:
         return self._indices.setdefault((op, side), len(self._indices))
@@ -230,6 +233,7 @@ def _assign_kernels(trace: Trace, builder: EventOpsBuilder) -> None:
         if launcher is not None:
             builder.set(event, event_ops.ops[event_ops.op_index[launcher]], OpSide.DEVICE)
             builder.launch_event[event] = launcher
+            builder.has_launch[event] = True
 
 
 def _assign_xplane_ops(
@@ -281,22 +285,16 @@ def _get_hlo_name(name: str) -> str:
     return name.partition(" = ")[0].removeprefix("%")
 
 
-def list_instruction_ops(instructions: InstructionMap) -> list[Op]:
-    """Return the op of each instruction of a map."""
-    return [
-        Op(ref.instruction.name, classify_instruction(*ref)) for ref in instructions.instructions
-    ]
-
-
 def _assign_instructions(
     trace: Trace, builder: EventOpsBuilder, instructions: InstructionMap
 ) -> None:
-    events, index, _ = instructions
-    ops = list_instruction_ops(instructions)
+    events, index, refs = instructions
+    ops = [Op(ref.instruction.name, classify_instruction(*ref)) for ref in refs]
     for side in (OpSide.HOST, OpSide.DEVICE):
         mask = trace.on_device[events] == (side == OpSide.DEVICE)
         builder.set_many(events[mask], index[mask], ops, side)
     builder.launch_event[events] = group_runs(trace, instructions)
+    builder.has_launch[events] = True
 
 
 def _make_kernel_op(name: str) -> Op:
@@ -315,7 +313,9 @@ def compute_op_stats(trace: Trace, event_ops: EventOps | None = None) -> OpStats
     events = np.flatnonzero(event_ops.op_index >= 0)
     op, count = event_ops.op_index[events], len(event_ops.ops)
     duration = trace.duration_ps[events]
-    calls = _count_calls(op, event_ops.launch_event[events], trace.name[events], count)
+    calls = _count_calls(
+        op, event_ops.launch_event[events], event_ops.has_launch[events], trace.name[events], count
+    )
     op_self_ps = _sum_by_op(op, self_ps[events], count)
     order = np.argsort(-op_self_ps, kind="stable")
     # Drop ops whose events were all reassigned to other ops.
@@ -370,17 +370,20 @@ def _measure_idle(trace: Trace, events: Int64, device_of_track: NDArray[np.objec
     return round(sum(idle) / len(idle))
 
 
-def _count_calls(op: Int32, launch_event: Int64, name: Int32, count: int) -> Int64:
+def _count_calls(
+    op: Int32, launch_event: Int64, has_launch: Bool, name: Int32, count: int
+) -> Int64:
     """Count the calls of each op. A call that launches several kernels counts once.
 
     If launches are unknown, an op was called as often as its most frequent kernel ran.
     """
     keys = op.astype(np.int64) << 32
-    launches = np.bincount(unique_counts(keys | launch_event)[0] >> 32, minlength=count)
-    kernel_keys, kernel_counts = unique_counts(keys | name)
+    launch_keys = unique_counts((keys | launch_event)[has_launch])[0]
+    calls: Int64 = np.bincount(launch_keys >> 32, minlength=count)
+    kernel_keys, kernel_counts = unique_counts((keys | name)[~has_launch])
     max_kernel_count = np.zeros(count, np.int64)
     np.maximum.at(max_kernel_count, kernel_keys >> 32, kernel_counts)
-    return np.minimum(launches, max_kernel_count)
+    return calls + max_kernel_count
 
 
 def _sum_by_op(op: Int32, ps: Int64, count: int) -> Int64:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import isnan, nan, prod
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import unique_counts
 from tracklight.analysis.profiles.attribution.utilization import list_devices
-from tracklight.analysis.profiles.kernels import Precision
-from tracklight.analysis.profiles.ops import EventOps, Op, OpSide, OpStats, list_instruction_ops
+from tracklight.analysis.profiles.kernels import Precision, measure_precision
+from tracklight.analysis.profiles.ops import EventOps, Op, OpSide, OpStats
 from tracklight.analysis.profiles.trace import PS_PER_MS, Device, Trace
 from tracklight.analysis.profiles.xla_programs import (
     CONVOLUTION,
@@ -348,8 +349,8 @@ class RooflinePoint(NamedTuple):
 def compute_op_costs(
     trace: Trace, event_ops: EventOps, instructions: InstructionMap
 ) -> dict[Op, Cost]:
-    """Return the cost of one call of each op of which it is known."""
-    return dict(_iter_program_costs(instructions)) | dict(_iter_torch_costs(trace, event_ops))
+    """Return the mean cost of a call of each op of which it is known."""
+    return _compute_program_costs(trace, instructions) | _compute_torch_costs(trace, event_ops)
 
 
 def compute_roofline_points(op_stats: OpStats, costs: dict[Op, Cost]) -> list[RooflinePoint]:
@@ -374,18 +375,24 @@ def compute_roofline_points(op_stats: OpStats, costs: dict[Op, Cost]) -> list[Ro
 # --- Utilization ---------------------------------------------------------------------------------
 
 
-class Utilization(NamedTuple):
-    """What devices achieved over the time in which they had work, idle time included."""
+class Utilization(msgspec.Struct):
+    """What the devices achieved together, from the first event on one of them to the last.
 
-    window_ps: int
-    """From the start of the first event on a device to the end of the last."""
+    Idle time is included. Rates are computed from the ops of known cost, whose share of the time of
+    all device ops is ``known_share``. Peak rates are those of ``precision``; null if they are
+    unknown.
+    """
+
+    window_ms: float
     devices: int
     flops_per_s: float
-    """Of all devices together. Ops of unknown cost are not counted, so it may be more."""
+    """Of all devices. Ops of unknown cost are not counted, so it may be more."""
     bytes_per_s: float
     """If every input and output is transferred once."""
     known_share: float
-    """Share of the time of device ops that were counted."""
+    precision: str
+    peak_flops_per_s: float | None
+    peak_bytes_per_s: float | None
 
 
 def compute_utilization(
@@ -406,13 +413,20 @@ def compute_utilization(
     device_ps = int(op_stats.self_ps[on_device].sum())
     if not window_ps or not device_ps:
         return None
-    seconds = window_ps / PS_PER_MS / 1e3
+    window_ms, devices = window_ps / PS_PER_MS, len(list_devices(trace))
+    kernels = (trace.names[name] for name in np.unique(trace.name[work]).tolist())
+    precision = choose_peak_precision(measure_precision(trace), kernels)
+    rates = find_peak_rates(trace.devices[0]) if trace.devices else None
+    peak = getattr(rates, precision) if rates else 0.0
     return Utilization(
-        window_ps=window_ps,
-        devices=len(list_devices(trace)),
-        flops_per_s=sum(point.flops for point in points) / seconds,
-        bytes_per_s=sum(point.bytes for point in points) / seconds,
+        window_ms=window_ms,
+        devices=devices,
+        flops_per_s=sum(point.flops for point in points) / window_ms * 1e3,
+        bytes_per_s=sum(point.bytes for point in points) / window_ms * 1e3,
         known_share=sum(point.self_ps for point in points) / device_ps,
+        precision=precision,
+        peak_flops_per_s=peak * devices or None,
+        peak_bytes_per_s=rates.bytes_per_s * devices if rates else None,
     )
 
 
@@ -427,21 +441,48 @@ def choose_peak_precision(precision: Precision, kernel_names: Iterable[str]) -> 
     return "tf32" if any("tf32" in name for name in kernel_names) else "fp32"
 
 
-def _iter_program_costs(instructions: InstructionMap) -> Iterator[tuple[Op, Cost]]:
-    ops = list_instruction_ops(instructions)
-    for op, ref in zip(ops, instructions.instructions, strict=True):
-        yield op, compute_instruction_cost(*ref)
+def _compute_program_costs(trace: Trace, instructions: InstructionMap) -> dict[Op, Cost]:
+    """Return the costs of XLA instructions. Those of several programs may have one name."""
+    totals = _CostTotals()
+    for time in measure_instruction_times(trace, instructions):
+        totals.add(Op(time.ref.instruction.name, time.kind), time.cost, time.run_count)
+    return totals.get_means()
 
 
-def _iter_torch_costs(trace: Trace, event_ops: EventOps) -> Iterator[tuple[Op, Cost]]:
-    """Yield the costs of PyTorch ops, whose names contain the shapes that the cost depends on."""
-    events, dimensions = trace.get_text_args("input_dims")
-    type_events, types = trace.get_text_args("input_types")
-    types_of = dict(zip(type_events.tolist(), types, strict=True))
-    for event, text in zip(events.tolist(), dimensions, strict=True):
-        index = event_ops.op_index[event]
-        if index >= 0 and event in types_of:
-            op = event_ops.ops[index]
-            cost = estimate_torch_cost(op.type, text, types_of[event])
-            if cost is not None:
-                yield op, cost
+def _compute_torch_costs(trace: Trace, event_ops: EventOps) -> dict[Op, Cost]:
+    """Return the costs of PyTorch ops, whose names contain the shapes but not the types of inputs.
+
+    Programs in mixed precision call an op with inputs of several types.
+    """
+    events, dims_index, dims = trace.get_unique_text_args("input_dims")
+    type_events, type_index, types = trace.get_unique_text_args("input_types")
+    type_of = np.full(len(trace), -1, np.int64)
+    type_of[type_events] = type_index
+    op = event_ops.op_index[events]
+    keys = np.column_stack([op, dims_index, type_of[events]])
+    rows, counts = np.unique(keys[(keys >= 0).all(axis=1)], axis=0, return_counts=True)
+    totals = _CostTotals()
+    for (op_index, dims_at, type_at), count in zip(rows.tolist(), counts.tolist(), strict=True):
+        each = event_ops.ops[op_index]
+        cost = estimate_torch_cost(each.type, dims[dims_at], types[type_at])
+        if cost is not None:
+            totals.add(each, cost, count)
+    return totals.get_means()
+
+
+class _CostTotals:
+    """Sums up the costs of the calls of ops."""
+
+    def __init__(self) -> None:
+        self._totals: dict[Op, tuple[int, float, float]] = {}
+
+    def add(self, op: Op, cost: Cost, calls: int) -> None:
+        before, flops, size = self._totals.get(op, (0, 0.0, 0.0))
+        self._totals[op] = before + calls, flops + calls * cost.flops, size + calls * cost.bytes
+
+    def get_means(self) -> dict[Op, Cost]:
+        """Return the mean cost of a call of each op."""
+        return {
+            op: Cost(flops / calls, size / calls)
+            for op, (calls, flops, size) in self._totals.items()
+        }

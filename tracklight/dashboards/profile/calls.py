@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
 from tracklight.analysis.profiles.calls.call_tree import (
@@ -29,20 +27,15 @@ from tracklight.dashboards.profile.call_schemas import (
     OperatorsRequest,
     OperatorsResponse,
 )
-from tracklight.dashboards.profile.schemas import (
-    CaptureRequest,
-    has_version,
-    make_baseline_request,
-)
+from tracklight.dashboards.profile.schemas import has_version, make_baseline_request
 from tracklight.dashboards.profile.store import (
     CaptureStore,
     EmptyReason,
     LoadedCapture,
-    Tool,
     explain_empty,
+    make_tool,
 )
 from tracklight.errors import Message
-from tracklight.plugin import Route
 from tracklight.types import Float64, Int64
 
 _MAX_OPERATOR_ROWS = 5000
@@ -52,6 +45,8 @@ _MAX_OPERATOR_ROWS = 5000
 
 
 def get_operators_response(store: CaptureStore, request: OperatorsRequest) -> OperatorsResponse:
+    """Return PyTorch's operators or modules with their time on the host and on devices."""
+
     def compute(capture: LoadedCapture) -> OperatorsResponse:
         rows = summarize_operators(capture.trace, request.group_by)
         shown = slice(_MAX_OPERATOR_ROWS)
@@ -99,23 +94,8 @@ def _explain_no_operators(capture: LoadedCapture) -> EmptyReason | None:
     )
 
 
-def _make_operators_routes(store: CaptureStore) -> Sequence[Route]:
-    def operators(request: OperatorsRequest) -> OperatorsResponse:
-        """Return PyTorch's operators or modules with their time on the host and on devices."""
-        return get_operators_response(store, request)
-
-    return [Route("operators", OperatorsRequest, operators, "GET", immutable=has_version)]
-
-
-def _iter_operators_static(
-    store: CaptureStore, request: CaptureRequest
-) -> Iterator[tuple[str, object]]:
-    response = get_operators_response(store, OperatorsRequest(request.capture))
-    yield f"operators?capture={request.capture}", response
-
-
-OPERATORS_TOOL = Tool(
-    "operators", _make_operators_routes, _explain_no_operators, _iter_operators_static
+OPERATORS_TOOL = make_tool(
+    "operators", OperatorsRequest, get_operators_response, _explain_no_operators
 )
 
 
@@ -123,6 +103,7 @@ OPERATORS_TOOL = Tool(
 
 
 def get_call_tree_response(store: CaptureStore, request: CallTreeRequest) -> CallTreeResponse:
+    """Return calls merged by their stack, for a flame graph or call tree."""
     capture = store.load(request)
     if not request.baseline:
         tree, steps = _build_tree(capture, request, by_track=True)
@@ -225,22 +206,10 @@ def _list_tracks(trace: Trace, with_streams: bool) -> list[CallTreeTrack]:
     ]
 
 
-def _make_call_tree_routes(store: CaptureStore) -> Sequence[Route]:
-    def calls(request: CallTreeRequest) -> CallTreeResponse:
-        """Return calls merged by their stack, for a flame graph or call tree."""
-        return get_call_tree_response(store, request)
-
-    def is_immutable(request: CallTreeRequest) -> bool:
-        return has_version(request) and not request.baseline
-
-    return [Route("calls", CallTreeRequest, calls, "GET", immutable=is_immutable)]
+def _is_immutable(request: CallTreeRequest) -> bool:
+    return has_version(request) and not request.baseline
 
 
-def _iter_call_tree_static(
-    store: CaptureStore, request: CaptureRequest
-) -> Iterator[tuple[str, object]]:
-    response = get_call_tree_response(store, CallTreeRequest(request.capture))
-    yield f"calls?capture={request.capture}", response
-
-
-CALL_TREE_TOOL = Tool("calls", _make_call_tree_routes, explain_empty, _iter_call_tree_static)
+CALL_TREE_TOOL = make_tool(
+    "calls", CallTreeRequest, get_call_tree_response, explain_empty, _is_immutable
+)

@@ -6,15 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.profiles.kernels import measure_precision
 from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import (
     InstructionTime,
     PeakRates,
-    RooflinePoint,
-    choose_peak_precision,
-    compute_roofline_points,
-    compute_utilization,
     find_peak_rates,
     measure_instruction_times,
 )
@@ -31,7 +26,6 @@ from tracklight.dashboards.profile.schemas import (
     ProgramTextResponse,
     Roof,
     RooflineResponse,
-    UtilizationResult,
     has_version,
 )
 from tracklight.dashboards.profile.store import (
@@ -40,6 +34,7 @@ from tracklight.dashboards.profile.store import (
     LoadedCapture,
     Tool,
     explain_empty,
+    make_tool,
 )
 from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
@@ -53,6 +48,8 @@ _MAX_ROOFLINE_POINTS = 1000
 
 
 def get_ops_response(store: CaptureStore, request: CaptureRequest) -> OpsResponse:
+    """Return how long each op took, with and without nested ops."""
+
     def compute(capture: LoadedCapture) -> OpsResponse:
         stats = capture.get_op_stats(request.rules)
         return OpsResponse(
@@ -84,25 +81,15 @@ def _explain_no_ops(capture: LoadedCapture) -> EmptyReason | None:
     )
 
 
-def _make_ops_routes(store: CaptureStore) -> Sequence[Route]:
-    def ops(request: CaptureRequest) -> OpsResponse:
-        """Return how long each op took, with and without nested ops."""
-        return get_ops_response(store, request)
-
-    return [Route("ops", CaptureRequest, ops, "GET", immutable=has_version)]
-
-
-def _iter_ops_static(store: CaptureStore, request: CaptureRequest) -> Iterator[tuple[str, object]]:
-    yield f"ops?capture={request.capture}", get_ops_response(store, request)
-
-
-OPS_TOOL = Tool("ops", _make_ops_routes, _explain_no_ops, _iter_ops_static)
+OPS_TOOL = make_tool("ops", CaptureRequest, get_ops_response, _explain_no_ops)
 
 
 # --- Kernels -------------------------------------------------------------------------------------
 
 
 def get_kernels_response(store: CaptureStore, request: CaptureRequest) -> KernelsResponse:
+    """Return the kernels that ran on devices, and how they were launched."""
+
     def compute(capture: LoadedCapture) -> KernelsResponse:
         return _make_kernels_response(capture, len(capture.get_steps(request.marker).names))
 
@@ -172,21 +159,7 @@ def _explain_no_kernels(capture: LoadedCapture) -> EmptyReason | None:
     )
 
 
-def _make_kernels_routes(store: CaptureStore) -> Sequence[Route]:
-    def kernels(request: CaptureRequest) -> KernelsResponse:
-        """Return the kernels that ran on devices, and how they were launched."""
-        return get_kernels_response(store, request)
-
-    return [Route("kernels", CaptureRequest, kernels, "GET", immutable=has_version)]
-
-
-def _iter_kernels_static(
-    store: CaptureStore, request: CaptureRequest
-) -> Iterator[tuple[str, object]]:
-    yield f"kernels?capture={request.capture}", get_kernels_response(store, request)
-
-
-KERNELS_TOOL = Tool("kernels", _make_kernels_routes, _explain_no_kernels, _iter_kernels_static)
+KERNELS_TOOL = make_tool("kernels", CaptureRequest, get_kernels_response, _explain_no_kernels)
 
 
 # --- XLA programs --------------------------------------------------------------------------------
@@ -333,21 +306,16 @@ PROGRAM_TOOL = Tool("program", _make_program_routes, _explain_no_programs, _iter
 
 
 def get_roofline_response(store: CaptureStore, request: CaptureRequest) -> RooflineResponse:
+    """Return FLOPs, bytes and time of ops, and the peak rates of their device."""
+
     def compute(capture: LoadedCapture) -> RooflineResponse:
         return _make_roofline_response(capture, len(capture.get_steps(request.marker).names))
 
     return store.get_or_compute(request, "roofline", RooflineResponse, compute)
 
 
-def get_roofline_points(capture: LoadedCapture) -> list[RooflinePoint]:
-    return capture.get_or_compute(
-        "roofline_points",
-        lambda: compute_roofline_points(capture.get_op_stats(), capture.op_costs),
-    )
-
-
 def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineResponse:
-    points = get_roofline_points(capture)[:_MAX_ROOFLINE_POINTS]
+    points = capture.roofline_points[:_MAX_ROOFLINE_POINTS]
     devices = capture.trace.devices
     # A device may be present without being used. Its peak rates say nothing about the host.
     rates = find_peak_rates(devices[0]) if devices and capture.trace.on_device.any() else None
@@ -364,28 +332,7 @@ def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineRespo
         bytes=np.array([point.bytes for point in points], np.float64),
         longest=np.array([point.longest_event for point in points], np.int32),
         steps=steps,
-        utilization=_make_utilization(capture, rates),
-    )
-
-
-def _make_utilization(capture: LoadedCapture, rates: PeakRates | None) -> UtilizationResult | None:
-    trace, points = capture.trace, get_roofline_points(capture)
-    found = compute_utilization(trace, capture.get_op_stats(), points)
-    if found is None:
-        return None
-    kernels = np.unique(trace.name[trace.is_device_work]).tolist()
-    names = (trace.names[kernel] for kernel in kernels)
-    precision = choose_peak_precision(measure_precision(trace), names)
-    peak = getattr(rates, precision) if rates else 0.0
-    return UtilizationResult(
-        window_ms=found.window_ps / PS_PER_MS,
-        devices=found.devices,
-        flops_per_s=found.flops_per_s,
-        bytes_per_s=found.bytes_per_s,
-        known_share=found.known_share,
-        precision=precision,
-        peak_flops_per_s=peak * found.devices or None,
-        peak_bytes_per_s=rates.bytes_per_s * found.devices if rates else None,
+        utilization=capture.utilization,
     )
 
 
@@ -407,18 +354,4 @@ def _explain_no_roofline(capture: LoadedCapture) -> EmptyReason | None:
     )
 
 
-def _make_roofline_routes(store: CaptureStore) -> Sequence[Route]:
-    def roofline(request: CaptureRequest) -> RooflineResponse:
-        """Return FLOPs, bytes and time of ops, and the peak rates of their device."""
-        return get_roofline_response(store, request)
-
-    return [Route("roofline", CaptureRequest, roofline, "GET", immutable=has_version)]
-
-
-def _iter_roofline_static(
-    store: CaptureStore, request: CaptureRequest
-) -> Iterator[tuple[str, object]]:
-    yield f"roofline?capture={request.capture}", get_roofline_response(store, request)
-
-
-ROOFLINE_TOOL = Tool("roofline", _make_roofline_routes, _explain_no_roofline, _iter_roofline_static)
+ROOFLINE_TOOL = make_tool("roofline", CaptureRequest, get_roofline_response, _explain_no_roofline)

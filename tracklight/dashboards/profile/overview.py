@@ -38,6 +38,7 @@ from tracklight.dashboards.profile.store import (
     LoadedCapture,
     Tool,
     explain_empty,
+    make_tool,
 )
 from tracklight.errors import TracklightError, UsageError
 from tracklight.plugin import Context, Route
@@ -140,6 +141,8 @@ def _iter_host_rows(
 
 
 def get_input_analysis(store: CaptureStore, request: CaptureRequest) -> InputAnalysis:
+    """Return how long the program waited for input, stage by stage."""
+
     def compute(capture: LoadedCapture) -> InputAnalysis:
         analysis = capture.analyze_steps(request.marker, request.rules)
         findings = get_overview(store, request).findings
@@ -155,21 +158,7 @@ def _explain_no_input(capture: LoadedCapture) -> EmptyReason | None:
     return EmptyReason(message) if message else None
 
 
-def _make_input_routes(store: CaptureStore) -> Sequence[Route]:
-    def input_analysis(request: CaptureRequest) -> InputAnalysis:
-        """Return how long the program waited for input, stage by stage."""
-        return get_input_analysis(store, request)
-
-    return [Route("input", CaptureRequest, input_analysis, "GET", immutable=has_version)]
-
-
-def _iter_input_static(
-    store: CaptureStore, request: CaptureRequest
-) -> Iterator[tuple[str, object]]:
-    yield f"input?capture={request.capture}", get_input_analysis(store, request)
-
-
-INPUT_TOOL = Tool("input", _make_input_routes, _explain_no_input, _iter_input_static)
+INPUT_TOOL = make_tool("input", CaptureRequest, get_input_analysis, _explain_no_input)
 
 
 # --- Comparison ----------------------------------------------------------------------------------

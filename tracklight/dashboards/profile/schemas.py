@@ -12,7 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.steps import StepRules
+from tracklight.analysis.profiles.timeline.counters import CounterTrack
+from tracklight.analysis.profiles.timeline.details import EventBox
 from tracklight.analysis.profiles.timeline.layout import TrackRow
 from tracklight.analysis.profiles.timeline.pyramid import MAX_LEVELS
 from tracklight.analysis.profiles.timeline.tiles import Tiles
@@ -318,23 +321,6 @@ class Roof(msgspec.Struct):
     flops_per_s: float
 
 
-class UtilizationResult(msgspec.Struct):
-    """What the devices achieved together, from the first event on one of them to the last.
-
-    Rates are computed from the ops of known cost, whose share of the time of all device ops is
-    ``known_share``. Peak rates are those of ``precision``; null if they are unknown.
-    """
-
-    window_ms: float
-    devices: int
-    flops_per_s: float
-    bytes_per_s: float
-    known_share: float
-    precision: str
-    peak_flops_per_s: float | None
-    peak_bytes_per_s: float | None
-
-
 class RooflineResponse(msgspec.Struct):
     """Ops with a known cost, longest self time first.
 
@@ -354,7 +340,7 @@ class RooflineResponse(msgspec.Struct):
     bytes: Float64
     longest: Int32
     steps: int
-    utilization: UtilizationResult | None
+    utilization: Utilization | None
 
 
 # --- Timeline ------------------------------------------------------------------------------------
@@ -396,6 +382,34 @@ class TimeRangeRequest(CaptureRequest):
     tracks: TrackIds = msgspec.field(default_factory=list)
 
 
+class EventSetRequest(CaptureRequest):
+    """Events by their numbers, and those in rectangles.
+
+    An event that is in a rectangle and also given by its number is left out.
+    """
+
+    events: Annotated[list[EventNumber], msgspec.Meta(max_length=100_000)] = msgspec.field(
+        default_factory=list
+    )
+    boxes: Annotated[list[EventBox], msgspec.Meta(max_length=1000)] = msgspec.field(
+        default_factory=list
+    )
+
+
+class CountersRequest(CaptureRequest):
+    """A range of time in picoseconds; ``cells`` is the number of values that can be shown."""
+
+    start: TimePs = 0.0
+    end: TimePs = 0.0
+    cells: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+
+
+class CountersResponse(msgspec.Struct):
+    """The counters of a capture: memory in use, and queues of devices."""
+
+    counters: list[CounterTrack]
+
+
 class StepColumns(msgspec.Struct):
     """The steps of a trace, in picoseconds."""
 
@@ -425,6 +439,7 @@ class TimelineResponse(msgspec.Struct):
     steps: StepColumns
     flows: int
     """Number of flows between events."""
+    has_counters: bool
     problems: list[Sentence]
     exported: TileRange | None = None
     """The only tiles there are, in a static export; null with a server."""

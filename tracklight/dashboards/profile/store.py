@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -37,6 +37,7 @@ from tracklight.dashboards.profile.schemas import (
     OpeningResponse,
     ToolRow,
     ToolsResponse,
+    has_version,
 )
 from tracklight.dashboards.profile.uploads import UPLOAD_RUN, CaptureUploads
 from tracklight.errors import LogError, Message, TracklightError
@@ -59,6 +60,7 @@ _NAME_BYTES = 100
 _CONTENT_FACTORS: dict[CaptureKind, int] = {"xplane": 1, "snapshot": 6}
 
 T = TypeVar("T")
+Request = TypeVar("Request", bound=CaptureRequest)
 
 
 # --- Listing -------------------------------------------------------------------------------------
@@ -412,6 +414,37 @@ class Tool(NamedTuple):
     """Returns why the tool has nothing to show; None if it has something."""
     iter_static_responses: Callable[[CaptureStore, CaptureRequest], Iterable[tuple[str, object]]]
     """Yields what a static export contains of a capture: paths with their query, and responses."""
+
+
+def make_tool(
+    name: str,
+    request_type: type[Request],
+    get_response: Callable[[CaptureStore, Request], object],
+    explain: Callable[[LoadedCapture], EmptyReason | None],
+    is_immutable: Callable[[Any], bool] = has_version,
+) -> Tool:
+    """Return a tool with one route of the same name.
+
+    Args:
+        name: The name of the tool and the path of the route.
+        request_type: The request. A static export contains the response to its defaults.
+        get_response: Computes the response. Its docstring documents the route.
+        explain: Returns why the tool has nothing to show; None if it has something.
+        is_immutable: Returns whether the response never changes.
+    """
+
+    def make_routes(store: CaptureStore) -> Sequence[Route]:
+        @wraps(get_response)
+        def handle(request: Request) -> object:
+            return get_response(store, request)
+
+        return [Route(name, request_type, handle, "GET", immutable=is_immutable)]
+
+    def iter_static(store: CaptureStore, request: CaptureRequest) -> Iterator[tuple[str, object]]:
+        response = get_response(store, request_type(request.capture))
+        yield f"{name}?capture={request.capture}", response
+
+    return Tool(name, make_routes, explain, iter_static)
 
 
 def make_tools_response(tools: Iterable[Tool], capture: LoadedCapture) -> ToolsResponse:

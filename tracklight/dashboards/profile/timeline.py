@@ -10,13 +10,20 @@ import numpy as np
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.analysis.profiles.attribution.launches import EventPairs
 from tracklight.analysis.profiles.steps import detect_steps
+from tracklight.analysis.profiles.timeline.counters import (
+    has_counters,
+    list_counters,
+    sample_counter,
+)
 from tracklight.analysis.profiles.timeline.details import (
     EventDetails,
+    EventSet,
     FlowArrows,
     SelectionSummary,
     collect_flows,
     get_event_details,
     select_flow_arrows,
+    summarize_events,
     summarize_selection,
 )
 from tracklight.analysis.profiles.timeline.layout import TextMatcher, Timeline, list_tracks
@@ -39,7 +46,10 @@ from tracklight.dashboards.profile.notes import (
 )
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
+    CountersRequest,
+    CountersResponse,
     EventRequest,
+    EventSetRequest,
     SearchRequest,
     StaticTimeline,
     StepColumns,
@@ -81,6 +91,7 @@ class _TimelineRoutes:
             tracks=list_tracks(timeline),
             steps=_make_step_columns(capture, request.marker),
             flows=len(get_flows(capture).source),
+            has_counters=has_counters(capture.trace),
             problems=[Sentence.make(problem) for problem in capture.trace.problems],
         )
 
@@ -123,6 +134,24 @@ class _TimelineRoutes:
         timeline = get_timeline(self._store.load(request))
         tracks = _check_tracks(timeline, request.tracks)
         return summarize_selection(timeline, request.start, request.end, tracks)
+
+    def events(self, request: EventSetRequest) -> EventSet:
+        """Return the positions of selected events, and sum them up by name."""
+        timeline = get_timeline(self._store.load(request))
+        return summarize_events(timeline, request.events, request.boxes)
+
+    def counters(self, request: CountersRequest) -> CountersResponse:
+        """Return the memory in use and the queues of devices in a range of time."""
+        capture = self._store.load(request)
+        counters = capture.get_or_compute(
+            ("counters", request.marker),
+            lambda: list_counters(capture.trace, capture.get_steps(request.marker)),
+        )
+        if request.end <= request.start:
+            raise UsageError("profile.empty_range", "The range of time is empty")
+        return CountersResponse(
+            [sample_counter(each, request.start, request.end, request.cells) for each in counters]
+        )
 
     def flows(self, request: TimeRangeRequest) -> FlowArrows:
         """Return the flows between some tracks in a range of time, as from launches to kernels."""
@@ -202,6 +231,8 @@ def _make_timeline_routes(store: CaptureStore) -> Sequence[Route]:
         Route("timeline/event", EventRequest, handlers.event),
         Route("timeline/search", SearchRequest, handlers.search),
         Route("timeline/selection", TimeRangeRequest, handlers.selection),
+        Route("timeline/events", EventSetRequest, handlers.events),
+        Route("timeline/counters", CountersRequest, handlers.counters),
         Route("timeline/flows", TimeRangeRequest, handlers.flows),
         Route("timeline/notes", CaptureRequest, handlers.notes, "GET"),
         Route("timeline/add-note", AddNoteRequest, handlers.add_note, mutates=True),

@@ -4945,6 +4945,16 @@ export interface ProfileRoutes {
     readonly request: TimeRangeRequest;
     readonly response: SelectionSummary;
   };
+  /** Return the positions of selected events, and sum them up by name. */
+  readonly 'POST timeline/events': {
+    readonly request: EventSetRequest;
+    readonly response: EventSet;
+  };
+  /** Return the memory in use and the queues of devices in a range of time. */
+  readonly 'POST timeline/counters': {
+    readonly request: CountersRequest;
+    readonly response: CountersResponse;
+  };
   /** Return the flows between some tracks in a range of time, as from launches to kernels. */
   readonly 'POST timeline/flows': {
     readonly request: TimeRangeRequest;
@@ -5276,6 +5286,35 @@ export interface Comparison {
   readonly environment: readonly FactPair[];
 }
 
+export type CounterKind = 'memory' | 'queue';
+
+/**
+ * The part of a counter in a range of time. From each time to the next it had the value, or if
+ * there are too many changes, at most the value. `peak` is the highest value of the whole capture.
+ */
+export interface CounterTrack {
+  readonly kind: CounterKind;
+  readonly name: string;
+  readonly peak: number;
+  readonly times: Float64Array;
+  readonly values: Float64Array;
+}
+
+/** A range of time in picoseconds; `cells` is the number of values that can be shown. */
+export interface CountersRequest extends CaptureRequest {
+  /** Default: `0.0`. */
+  readonly start?: number;
+  /** Default: `0.0`. */
+  readonly end?: number;
+  /** Default: `1000`. */
+  readonly cells?: number;
+}
+
+/** The counters of a capture: memory in use, and queues of devices. */
+export interface CountersResponse {
+  readonly counters: readonly CounterTrack[];
+}
+
 /** A note to delete. */
 export interface DeleteNoteRequest extends CaptureRequest {
   /** Default: `""`. */
@@ -5328,6 +5367,15 @@ export interface EventArgument {
   readonly value: number | string;
 }
 
+/** A rectangle of the timeline: a range of time in neighboring lanes of a track. */
+export interface EventBox {
+  readonly start: number;
+  readonly end: number;
+  readonly track: number;
+  readonly first_lane: number;
+  readonly last_lane: number;
+}
+
 export interface EventDetails {
   readonly row: EventRow;
   readonly category: string;
@@ -5357,6 +5405,36 @@ export interface EventRow {
   readonly lane: number;
   readonly start_ps: number;
   readonly duration_ps: number;
+}
+
+/**
+ * Selected events, with sums of their whole durations. The columns have a row per event, by start;
+ * of very many events, only the first.
+ */
+export interface EventSet {
+  readonly count: number;
+  readonly total_ps: number;
+  /** Without the time of children, selected or not. */
+  readonly self_ps: number;
+  /** Number of unique names, of which only the longest are listed. */
+  readonly unique_names: number;
+  readonly names: readonly SelectedName[];
+  readonly event: Int32Array;
+  readonly track: Int32Array;
+  readonly lane: Int32Array;
+  readonly start_ps: Float64Array;
+  readonly duration_ps: Float64Array;
+}
+
+/**
+ * Events by their numbers, and those in rectangles. An event that is in a rectangle and also given
+ * by its number is left out.
+ */
+export interface EventSetRequest extends CaptureRequest {
+  /** Default: `[]`. */
+  readonly events?: readonly number[];
+  /** Default: `[]`. */
+  readonly boxes?: readonly EventBox[];
 }
 
 /** An event that proves a finding, or with `is_gap` the time after it without events. */
@@ -5956,7 +6034,7 @@ export interface RooflineResponse {
   readonly bytes: Float64Array;
   readonly longest: Int32Array;
   readonly steps: number;
-  readonly utilization: UtilizationResult | null;
+  readonly utilization: Utilization | null;
 }
 
 /** How an event compares with all events of the same name. */
@@ -6043,7 +6121,7 @@ export interface SelectedDevice {
   readonly idle_ps: number;
 }
 
-/** Events of one name. `total_ps` and `self_ps` count only their part in the range. */
+/** Events of one name. In a range of time, `total_ps` and `self_ps` count only their part in it. */
 export interface SelectedName {
   readonly id: number;
   readonly text: string;
@@ -6248,6 +6326,7 @@ export interface TimelineResponse {
   readonly steps: StepColumns;
   /** Number of flows between events. */
   readonly flows: number;
+  readonly has_counters: boolean;
   readonly problems: readonly Sentence[];
   /** The only tiles there are, in a static export; null with a server. */
   readonly exported: TileRange | null;
@@ -6285,14 +6364,16 @@ export interface TrackRow {
 }
 
 /**
- * What the devices achieved together, from the first event on one of them to the last. Rates are
- * computed from the ops of known cost, whose share of the time of all device ops is `known_share`.
- * Peak rates are those of `precision`; null if they are unknown.
+ * What the devices achieved together, from the first event on one of them to the last. Idle time is
+ * included. Rates are computed from the ops of known cost, whose share of the time of all device
+ * ops is `known_share`. Peak rates are those of `precision`; null if they are unknown.
  */
-export interface UtilizationResult {
+export interface Utilization {
   readonly window_ms: number;
   readonly devices: number;
+  /** Of all devices. Ops of unknown cost are not counted, so it may be more. */
   readonly flops_per_s: number;
+  /** If every input and output is transferred once. */
   readonly bytes_per_s: number;
   readonly known_share: number;
   readonly precision: string;

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.captures.files import open_capture
+from tests.analysis.profiles.trace_builder import open_chrome
 from tracklight.analysis.profiles.ops import compute_op_stats
 from tracklight.analysis.profiles.timeline.layout import Timeline
 from tracklight.analysis.profiles.trace import Trace
@@ -43,13 +42,12 @@ def open_rounded(path: Path, calls: list[Call]) -> Trace:
     """Write both the start and the duration of calls in whole microseconds."""
     events = [
         {
-            "ph": "X", "cat": "cpu_op", "name": call.name, "pid": 1, "tid": 1,
+            "cat": "cpu_op", "name": call.name,
             "ts": call.start_ns // 1000, "dur": (call.end_ns - call.start_ns) // 1000 + 1,
         }
         for call in calls
     ]  # fmt: skip
-    path.write_text(json.dumps({"traceEvents": events}))
-    return open_capture(path)
+    return open_chrome(path, events)
 
 
 def test_children_stay_inside_their_parents(tmp_path: Path) -> None:

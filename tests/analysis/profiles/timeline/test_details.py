@@ -10,9 +10,11 @@ from tests.analysis.profiles.timeline.traces import make_empty_trace, make_trace
 from tests.analysis.profiles.trace_builder import EventSpec
 from tests.analysis.profiles.trace_builder import make_trace as make_trace_with_args
 from tracklight.analysis.profiles.timeline.details import (
+    EventBox,
     collect_flows,
     get_event_details,
     select_flow_arrows,
+    summarize_events,
     summarize_selection,
 )
 from tracklight.analysis.profiles.timeline.layout import Timeline
@@ -95,6 +97,51 @@ def test_selection_counts_events_only_inside_the_range() -> None:
     assert names == {"train": (1, 40, 10), "MatMul": (2, 30, 30)}
     assert [(row.track, row.busy_ps) for row in selection.tracks] == [(0, 40)]
     assert selection.names[1].max_ps == 30
+
+
+def test_selected_events_are_summed_up_whole() -> None:
+    """Self times are without children, selected or not."""
+    found = summarize_events(Timeline(_TRACE), [4, 1, 3, 99])
+    assert (found.count, found.total_ps, found.self_ps) == (3, 90, 85)
+    names = {row.text: (row.count, row.total_ps, row.self_ps) for row in found.names}
+    assert names == {"MatMul": (2, 50, 45), "matmul kernel": (1, 40, 40)}
+    assert found.event.tolist() == [1, 3, 4]
+    assert found.track.tolist() == [0, 0, 1]
+    assert found.lane.tolist() == [1, 1, 0]
+    assert found.start_ps.tolist() == [10, 50, 60]
+    assert found.duration_ps.tolist() == [30, 20, 40]
+
+
+def test_boxes_select_what_they_touch() -> None:
+    timeline = Timeline(_TRACE)
+    lanes = EventBox(start=40, end=55, track=0, first_lane=1, last_lane=2)
+    assert summarize_events(timeline, [], [lanes]).event.tolist() == [1, 3]
+    # An event in a box that is also given by its number is left out.
+    assert summarize_events(timeline, [3, 4], [lanes]).event.tolist() == [1, 4]
+    whole = EventBox(start=0, end=100, track=0, first_lane=0, last_lane=9)
+    both = summarize_events(timeline, [], [lanes, whole])
+    assert (both.count, both.unique_names) == (4, 3)
+    nothing = EventBox(start=0, end=100, track=7, first_lane=0, last_lane=9)
+    assert summarize_events(timeline, [], [nothing]).count == 0
+
+
+@pytest.mark.parametrize("name", ["tgpu.pt.trace.json.gz", "jax_f32.xplane.pb"])
+def test_boxes_equal_a_loop_over_all_events(name: str) -> None:
+    trace = open_file(name)
+    timeline = Timeline(trace)
+    start, end = (float(np.quantile(trace.start_ps, share)) for share in (0.3, 0.6))
+    tracks = np.unique(trace.track).tolist()
+    boxes = [EventBox(start, end, track, 0, 1) for track in tracks]
+    expected = [
+        event
+        for event in range(len(trace))
+        if trace.start_ps[event] <= end
+        and trace.start_ps[event] + trace.duration_ps[event] >= start
+        and timeline.lane[event] <= 1
+    ]
+    found = summarize_events(timeline, [], boxes)
+    assert sorted(found.event.tolist()) == expected and found.count > 5
+    assert found.total_ps == sum(int(trace.duration_ps[event]) for event in expected)
 
 
 def test_details_include_stack_children_and_same_name() -> None:

@@ -8,7 +8,14 @@ from typing import Any, TypeVar, cast
 
 from tracklight.analysis.profiles.kernels import KernelStats, list_kernels
 from tracklight.analysis.profiles.ops import EventOps, Op, OpStats, assign_ops, compute_op_stats
-from tracklight.analysis.profiles.roofline import Cost, compute_op_costs
+from tracklight.analysis.profiles.roofline import (
+    Cost,
+    RooflinePoint,
+    Utilization,
+    compute_op_costs,
+    compute_roofline_points,
+    compute_utilization,
+)
 from tracklight.analysis.profiles.steps import StepAnalysis, StepRules, Steps, analyze_steps
 from tracklight.analysis.profiles.trace import Framework, Trace, detect_framework
 from tracklight.analysis.profiles.xla_programs import (
@@ -84,7 +91,21 @@ class AnalyzedTrace:
 
     @property
     def op_costs(self) -> dict[Op, Cost]:
-        """FLOPs and bytes of one call of each op of which they are known."""
+        """Mean FLOPs and bytes of a call of each op of which they are known."""
         return self.get_or_compute(
             "op_costs", lambda: compute_op_costs(self.trace, self.event_ops, self.instructions)
+        )
+
+    @property
+    def roofline_points(self) -> list[RooflinePoint]:
+        return self.get_or_compute(
+            "roofline_points", lambda: compute_roofline_points(self.get_op_stats(), self.op_costs)
+        )
+
+    @property
+    def utilization(self) -> Utilization | None:
+        """The rates that devices achieved; None if no cost of a device op is known."""
+        return self.get_or_compute(
+            "utilization",
+            lambda: compute_utilization(self.trace, self.get_op_stats(), self.roofline_points),
         )

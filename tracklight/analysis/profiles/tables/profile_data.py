@@ -16,6 +16,7 @@ from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.kernels import TensorCoreUse
 from tracklight.analysis.profiles.memory.allocators import analyze_memory
 from tracklight.analysis.profiles.ops import OpSide
+from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.steps import StepPart
 from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis
 from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
@@ -184,6 +185,19 @@ class ProfileData:
             "min_ms": _to_ms(np.array([row.min_ps for row in rows], np.int64)),
             "max_ms": _to_ms(np.array([row.max_ps for row in rows], np.int64)),
         })  # fmt: skip
+
+    @property
+    def utilization(self) -> Utilization | None:
+        """Achieved FLOP/s and memory bandwidth, and the peaks of the device.
+
+        None if nothing ran on a device, or if the cost of no op is known.
+
+        Example:
+            >>> use = log.profile("train").utilization
+            >>> use.flops_per_s / use.peak_flops_per_s  # model FLOPs utilization
+            0.43
+        """
+        return self._analyzed.utilization
 
     @cached_property
     def memory(self) -> ProfileTable:

@@ -1,4 +1,4 @@
-"""Details that the trace viewer shows: one event, a selected range of time, and flows.
+"""Details that the trace viewer shows: one event, selected events or a range of time, and flows.
 
 A flow leads from one event to another that it caused on a different track: from a launch on the
 host to its kernel, or from a thread that hands over work to the one that takes it.
@@ -6,7 +6,8 @@ host to its kernel, or from a thread that hands over work to the one that takes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -34,6 +35,7 @@ _MAX_CHILDREN = 50
 _MAX_LINKED = 20
 _MAX_VALUE_LENGTH = 20_000
 _MAX_SELECTED_NAMES = 500
+_MAX_MARKS = 20_000
 
 
 # --- Flows ---------------------------------------------------------------------------------------
@@ -229,7 +231,8 @@ def _compare_same_name(timeline: Timeline, event: int) -> SameNameStats:
 
 
 class SelectedName(msgspec.Struct):
-    """Events of one name. ``total_ps`` and ``self_ps`` count only their part in the range."""
+    """Events of one name. In a range of time, ``total_ps`` and ``self_ps`` count only their part
+    in it."""
 
     id: int
     text: str
@@ -278,10 +281,11 @@ def summarize_selection(
     inside |= (trace.duration_ps == 0) & (trace.start_ps >= start_ps) & (trace.start_ps < end_ps)
     events = np.flatnonzero(inside & is_selected[trace.track])
     duration = _clip_durations(timeline, events, start_ps, end_ps)
+    self_ps = _get_self_ps(timeline, events, duration)
     return SelectionSummary(
         count=len(events),
         unique_names=len(np.unique(trace.name[events])),
-        names=_sum_selected_names(timeline, events, duration),
+        names=_sum_selected_names(timeline, events, duration, self_ps),
         tracks=_sum_selected_tracks(trace, events, int(start_ps), int(end_ps)),
         devices=list(_iter_selected_devices(trace, tracks, int(start_ps), int(end_ps))),
     )
@@ -295,11 +299,13 @@ def _clip_durations(timeline: Timeline, events: Int64, start_ps: float, end_ps: 
     return clipped
 
 
-def _sum_selected_names(timeline: Timeline, events: Int64, duration: Int64) -> list[SelectedName]:
+def _sum_selected_names(
+    timeline: Timeline, events: Int64, duration: Int64, self_ps: Int64
+) -> list[SelectedName]:
     trace = timeline.trace
     ids, inverse, counts = np.unique(trace.name[events], return_inverse=True, return_counts=True)
     total = np.bincount(inverse, duration, len(ids))
-    self_time = np.bincount(inverse, _get_self_ps(timeline, events, duration), len(ids))
+    self_time = np.bincount(inverse, self_ps, len(ids))
     # Sorted by name and duration: the last event of each name is its longest.
     order = np.lexsort((trace.duration_ps[events], inverse))
     last = np.cumsum(counts) - 1
@@ -351,3 +357,77 @@ def _iter_selected_devices(
             busy_ps = float(measure_device(trace, device, window)[0])
             idle_ps = max(end_ps - start_ps - busy_ps, 0.0)
             yield SelectedDevice(format_device(device), busy_ps, idle_ps)
+
+
+# --- Selected events -----------------------------------------------------------------------------
+
+
+class EventBox(msgspec.Struct):
+    """A rectangle of the timeline: a range of time in neighboring lanes of a track."""
+
+    start: Annotated[float, msgspec.Meta(ge=-(2.0**60), le=2.0**60)]
+    end: Annotated[float, msgspec.Meta(ge=-(2.0**60), le=2.0**60)]
+    track: Annotated[int, msgspec.Meta(ge=0, le=2_000_000_000)]
+    first_lane: Annotated[int, msgspec.Meta(ge=0, le=2_000_000_000)]
+    last_lane: Annotated[int, msgspec.Meta(ge=0, le=2_000_000_000)]
+
+
+class EventSet(msgspec.Struct):
+    """Selected events, with sums of their whole durations.
+
+    The columns have a row per event, by start; of very many events, only the first.
+    """
+
+    count: int
+    total_ps: float
+    self_ps: float
+    """Without the time of children, selected or not."""
+    unique_names: int
+    """Number of unique names, of which only the longest are listed."""
+    names: list[SelectedName]
+    event: Int32
+    track: Int32
+    lane: Int32
+    start_ps: Float64
+    duration_ps: Float64
+
+
+def summarize_events(
+    timeline: Timeline, events: Sequence[int], boxes: Sequence[EventBox] = ()
+) -> EventSet:
+    """Return the events of a selection, and sum them up by name.
+
+    Args:
+        timeline: The timeline.
+        events: Numbers of events. They are added to those in the boxes, or removed if they are
+            in a box already. Numbers that the trace does not have are ignored.
+        boxes: Rectangles of the timeline. All events that they touch are selected.
+    """
+    trace = timeline.trace
+    is_selected = np.zeros(len(trace), bool)
+    for box in boxes:
+        # Events are sorted by track.
+        first, last = np.searchsorted(trace.track, [box.track, box.track + 1])
+        within = slice(int(first), int(last))
+        lane, start = timeline.lane[within], trace.start_ps[within]
+        is_inside = (lane >= box.first_lane) & (lane <= box.last_lane)
+        is_selected[within] |= is_inside & (start <= box.end) & (trace.end_ps[within] >= box.start)
+    toggled = np.unique(np.array([*events], np.int64))
+    toggled = toggled[toggled < len(trace)]
+    is_selected[toggled] ^= True
+    selected = np.flatnonzero(is_selected)
+    selected = selected[np.argsort(trace.start_ps[selected], kind="stable")]
+    duration, self_ps = trace.duration_ps[selected], timeline.self_ps[selected]
+    marks = selected[:_MAX_MARKS]
+    return EventSet(
+        count=len(selected),
+        total_ps=float(duration.sum()),
+        self_ps=float(self_ps.sum()),
+        unique_names=len(np.unique(trace.name[selected])),
+        names=_sum_selected_names(timeline, selected, duration, self_ps),
+        event=marks.astype(np.int32),
+        track=trace.track[marks].astype(np.int32),
+        lane=timeline.lane[marks].astype(np.int32),
+        start_ps=trace.start_ps[marks].astype(np.float64),
+        duration_ps=trace.duration_ps[marks].astype(np.float64),
+    )

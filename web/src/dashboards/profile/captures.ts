@@ -12,6 +12,7 @@ import { groupOptions, type Option, type OptionGroup } from '../../components/op
 import * as codec from '../../lib/codecs';
 import { formatBytes, formatDateTime, formatStep } from '../../lib/format';
 import type { Context } from '../../plugin/context';
+import { EMPTY_SELECTION, selectionCodec } from './trace/event-selection';
 
 // ---- URL parameters and requests
 
@@ -28,6 +29,8 @@ export interface TraceLocation {
   readonly span: readonly [number, number] | null;
   /** A search of the whole trace. */
   readonly query: string;
+  /** Mark all rows of the SQL query. */
+  readonly marksRows: boolean;
 }
 
 const trackIdsCodec: codec.Codec<readonly number[]> = {
@@ -55,11 +58,20 @@ export function openProfileParams({ url }: Pick<Context, 'url'>) {
     findArguments: url.param('p-find-arguments', codec.flag, false),
     pinned: url.param('p-trace-pinned', trackIdsCodec, []),
     hidden: url.param('p-trace-hidden', trackIdsCodec, []),
+    /** The first of the tracks that are not pinned; the rest is in the default order. */
+    order: url.param('p-trace-order', trackIdsCodec, []),
     /** Tracks that are expanded or collapsed, unlike the default. */
     toggled: url.param('p-trace-toggled', trackIdsCodec, []),
     /** Start and end in microseconds. */
     measured: url.param('p-trace-measured', codec.range, null),
+    /** Several events, as opposed to the one that is shown in detail. */
+    selection: url.param('p-trace-selection', selectionCodec, EMPTY_SELECTION),
+    /** The SQL query that was run. */
+    sql: url.param('p-sql', codec.text, ''),
+    /** Whether the rows of the SQL query are marked in the trace. */
+    marksRows: url.param('p-trace-rows', codec.flag, false),
     colorBy: url.param('p-trace-color', codec.choice(COLOR_MODES, 'name'), 'name'),
+    showsCounters: url.param('p-trace-counters', codec.flag, false),
     showsFlows: url.param('p-trace-arrows', codec.flag, false),
   };
 }

@@ -23,6 +23,7 @@ import {
 } from './captures';
 import { capturesQuery, comparisonQuery, progressQuery, toolsQuery } from './query';
 import { type Tool, TOOLS } from './tools';
+import { EMPTY_SELECTION } from './trace/event-selection';
 
 /** The captures of the log, and which of them are selected. */
 export class CaptureList {
@@ -313,7 +314,14 @@ export class ProfileState {
     this.params.tool.set(tool, 'push');
   }
 
-  showInTrace({ event = null, span = null, query = '' }: Partial<TraceLocation>): void {
+  showInTrace({
+    event = null,
+    span = null,
+    query = '',
+    marksRows = false,
+  }: Partial<TraceLocation>): void {
+    this.params.selection.set(EMPTY_SELECTION);
+    this.params.marksRows.set(marksRows);
     this.params.event.set(event);
     this.params.span.set(span);
     this.params.find.set(query);

@@ -67,7 +67,9 @@ export const notesQuery = defineQuery('GET profile/timeline/notes', {
   select: ({ notes }) => notes,
 });
 export const selectionQuery = defineQuery('POST profile/timeline/selection', immutable);
+export const eventSetQuery = defineQuery('POST profile/timeline/events', immutable);
 export const searchQuery = defineQuery('POST profile/timeline/search', immutable);
+export const countersQuery = defineQuery('POST profile/timeline/counters', immutable);
 export const flowsQuery = defineQuery('POST profile/timeline/flows', immutable);
 /** Tiles are kept by `TileCache`. */
 export const tilesQuery = defineQuery('POST profile/timeline/tiles', {

@@ -4,7 +4,7 @@ import type { QueryResult } from '../../../api/schemas';
 import { toCsv } from '../../../cards/export';
 import {
   formatCell,
-  listEvents,
+  listPlaces,
   makeLocator,
   makeSqlColumns,
   makeSqlExport,
@@ -38,7 +38,25 @@ describe('results of queries', () => {
       { span: [2999, 3001] },
     ]);
     expect(makeLocator({ columns: result.columns.slice(1, 2), has_more: false })).toBeNull();
-    expect(listEvents(result)).toEqual([7]);
+  });
+
+  it('have places in the trace, each once', () => {
+    expect(listPlaces(result)).toEqual([
+      { event: 7, start: 2.5e9, end: 2.5e9 },
+      { event: null, start: 3e9, end: 3e9 },
+    ]);
+    const steps = {
+      columns: [
+        { name: 'start_ms', type: 'number' as const, values: [1, 2, null] },
+        { name: 'duration_ms', type: 'number' as const, values: [0.5, null, 1] },
+      ],
+      has_more: false,
+    };
+    expect(listPlaces(steps)).toEqual([
+      { event: null, start: 1e9, end: 1.5e9 },
+      { event: null, start: 2e9, end: 2e9 },
+    ]);
+    expect(listPlaces({ columns: result.columns.slice(1, 2), has_more: false })).toEqual([]);
   });
 
   it('have columns of any name', () => {

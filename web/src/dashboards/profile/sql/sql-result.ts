@@ -84,10 +84,27 @@ export function makeLocator({
   };
 }
 
-/** Return the events of a result, each once. */
-export function listEvents({ columns }: QueryResult): number[] {
-  const values = columns.find(({ name }) => name === 'event')?.values ?? [];
-  return [...new Set(values.filter((value) => typeof value === 'number'))];
+/** A row that has a place in the trace: an event, or else a time span in picoseconds. */
+export interface RowPlace {
+  readonly event: number | null;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Return the places of all rows that have one, in their order and each once. */
+export function listPlaces({ columns }: QueryResult): RowPlace[] {
+  const find = (name: string): QueryColumn['values'] =>
+    columns.find((column) => column.name === name)?.values ?? [];
+  const [events, starts, durations] = [find('event'), find('start_ms'), find('duration_ms')];
+  const places = new Map<string, RowPlace>();
+  for (let row = 0; row < (columns[0]?.values.length ?? 0); row++) {
+    const [event, startMs, durationMs] = [events[row], starts[row], durations[row]];
+    const start = typeof startMs === 'number' ? startMs * PS_PER_MS : NaN;
+    const end = start + (typeof durationMs === 'number' ? durationMs * PS_PER_MS : 0);
+    if (typeof event === 'number') places.set(`${event}`, { event, start, end });
+    else if (Number.isFinite(start)) places.set(`${start}~${end}`, { event: null, start, end });
+  }
+  return [...places.values()];
 }
 
 export function makeSqlExport({ columns }: QueryResult, rows: readonly SqlRow[]): ExportTable {

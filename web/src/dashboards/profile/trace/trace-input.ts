@@ -15,7 +15,8 @@ import {
   type TrackBand,
   zoomSpan,
 } from './timeline/timeline-layout';
-import type { TraceModel } from './trace-model.svelte';
+import { EMPTY_SELECTION, listBoxes, toggleBoxes } from './event-selection';
+import type { BoxPx, TraceModel } from './trace-model.svelte';
 import type { TraceState } from './trace-state.svelte';
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/profile';
@@ -116,13 +117,16 @@ export function snapToEdge(
 export interface GestureHandlers {
   hover(x: number, y: number): void;
   leave(): void;
-  click(x: number, y: number): void;
+  /** `isMultiple` with Ctrl or ⌘. */
+  click(x: number, y: number, isMultiple: boolean): void;
   zoomToEvent(x: number, y: number): void;
   pan(dx: number, dy: number): void;
   scroll(dy: number): void;
   zoom(factor: number, x: number): void;
   /** `isDone` when the pointer is released. */
   select(from: PointPx, to: PointPx, isDone: boolean): void;
+  /** Select all events in a rectangle. */
+  selectBox(from: PointPx, to: PointPx, isDone: boolean): void;
 }
 
 export interface PointPx {
@@ -136,7 +140,10 @@ const LINE_PX = 18;
 const WHEEL_ZOOM = 1.0022;
 const PINCH_ZOOM = 1.012;
 
-/** Handle pointer, wheel and touch. A finger pans; a mouse selects, and pans with Shift. */
+/**
+ * Handle pointer, wheel and touch. A finger pans. A mouse measures a range; it selects a rectangle
+ * with Ctrl or ⌘, and pans with Shift.
+ */
 export function attachGestures(element: HTMLElement, handlers: GestureHandlers): () => void {
   const removal = new AbortController();
   const on = <Name extends keyof HTMLElementEventMap>(
@@ -150,6 +157,7 @@ export function attachGestures(element: HTMLElement, handlers: GestureHandlers):
   const pointers = new Map<number, PointPx>();
   let origin: PointPx | null = null;
   let isPan = false;
+  let isMultiple = false;
   let hasMoved = false;
 
   on('pointerdown', (event) => {
@@ -159,6 +167,7 @@ export function attachGestures(element: HTMLElement, handlers: GestureHandlers):
     origin = point;
     hasMoved = pointers.size > 1;
     isPan = event.pointerType === 'touch' || event.shiftKey || event.button === 1;
+    isMultiple = !isPan && (event.ctrlKey || event.metaKey);
     element.setPointerCapture(event.pointerId);
     if (event.button === 1) event.preventDefault();
   });
@@ -172,12 +181,14 @@ export function attachGestures(element: HTMLElement, handlers: GestureHandlers):
     pointers.set(event.pointerId, point);
     if (pointers.size > 1) handlePinch(pointers, event.pointerId, previous, handlers);
     else if (isPan) handlers.pan(point.x - previous.x, point.y - previous.y);
+    else if (isMultiple) handlers.selectBox(origin, point, false);
     else handlers.select(origin, point, false);
   });
   const end = (event: PointerEvent): void => {
     if (!pointers.delete(event.pointerId) || !origin) return;
     const point = getPoint(event);
-    if (!hasMoved) handlers.click(point.x, point.y);
+    if (!hasMoved) handlers.click(point.x, point.y, isMultiple);
+    else if (isMultiple) handlers.selectBox(origin, point, true);
     else if (!isPan && pointers.size === 0) handlers.select(origin, point, true);
     if (pointers.size === 0) origin = null;
   };
@@ -244,6 +255,16 @@ export function makeGestureHandlers(
     const timePs = trace.getVisibleSpan(model()).start + point.x * psPerPixel();
     return found ? snapToEdge(found.tiles, found.lane, timePs, SNAP_PX * psPerPixel()) : timePs;
   };
+  /** Add what is under the pointer to the selection, or remove it. */
+  const toggle = (found: HitResult | null): void => {
+    const { canInspect, params } = model();
+    if (!found?.entry || found.lane === null || !canInspect) return;
+    const { event, count, start, duration } = found.entry;
+    if (count === 1) return trace.toggleEvent(model(), event);
+    const lanes = { track: found.band.track.id, first_lane: found.lane, last_lane: found.lane };
+    const box = { start, end: start + duration, ...lanes };
+    trace.selectEvents(model(), toggleBoxes(params.selection.value, [box]));
+  };
   return {
     hover(x, y) {
       trace.cursorPs = viewport.span.start + x * psPerPixel();
@@ -254,8 +275,10 @@ export function makeGestureHandlers(
       trace.cursorPs = null;
       onhover(null);
     },
-    click(x, y) {
+    click(x, y, isMultiple) {
       const found = find({ x, y });
+      if (isMultiple) return toggle(found);
+      trace.selectEvents(model(), EMPTY_SELECTION);
       trace.measureRange(model(), null);
       trace.selectEvent(model(), model().canInspect ? (found?.entry?.event ?? null) : null);
     },
@@ -285,7 +308,25 @@ export function makeGestureHandlers(
       if (isDone && getSpanLength(span) === 0) trace.measureRange(model(), null);
       else trace.measureRange(model(), span, listTracksBetween(model(), from.y, to.y), isDone);
     },
+    selectBox(from, to, isDone) {
+      const { layout, scroll, params, canInspect } = model();
+      onhover(null);
+      model().draggedBox = isDone || !canInspect ? null : makeBox(from, to);
+      if (!isDone || !canInspect) return;
+      const visible = trace.getVisibleSpan(model());
+      const { left, width: boxWidth } = makeBox(from, to);
+      const start = visible.start + left * psPerPixel();
+      const span = { start, end: start + boxWidth * psPerPixel() };
+      const boxes = listBoxes(layout, scroll, span, from.y, to.y);
+      trace.selectEvents(model(), toggleBoxes(params.selection.value, boxes));
+    },
   };
+}
+
+/** Return the rectangle between two points. */
+function makeBox(from: PointPx, to: PointPx): BoxPx {
+  const [left, top] = [Math.min(from.x, to.x), Math.min(from.y, to.y)];
+  return { left, top, width: Math.abs(to.x - from.x), height: Math.abs(to.y - from.y) };
 }
 
 /** Return the tracks between two heights; all tracks if that is only one. */
@@ -335,6 +376,8 @@ export function registerTraceShortcuts(trace: TraceState, focusSearch: () => voi
     { keys: 'f', label: m.traceSearchLabel, run: focusSearch },
     { keys: 'n', label: common.nextMatch, run: () => trace.searchNavigator.moveBy(1) },
     { keys: 'p', label: common.previousMatch, run: () => trace.searchNavigator.moveBy(-1) },
+    { keys: '.', label: m.traceMarkNext, run: () => trace.markNavigator.moveBy(1) },
+    { keys: ',', label: m.traceMarkPrevious, run: () => trace.markNavigator.moveBy(-1) },
     { keys: ']', label: m.traceShortcutNextSame, run: goToSame('next') },
     { keys: '[', label: m.traceShortcutPreviousSame, run: goToSame('previous') },
     { keys: 'Shift+L', label: m.traceShortcutLongestSame, run: goToSame('longest') },

@@ -3,9 +3,13 @@ import { untrack } from 'svelte';
 import type { Query } from '../../../api/create-query.svelte';
 import type {
   CaptureRequest,
+  CountersResponse,
+  EventBox,
   EventDetails,
   EventRow,
+  EventSet,
   FlowArrows,
+  QueryResult,
   SearchResult,
   SelectionSummary,
   TimelineResponse,
@@ -16,12 +20,16 @@ import type { Param } from '../../../plugin/context';
 import type { ProfileParams } from '../captures';
 import type { ProfileState } from '../profile-state.svelte';
 import * as queries from '../query';
+import { listPlaces, type RowPlace } from '../sql/sql-result';
+import { EMPTY_SELECTION, isEmptySelection } from './event-selection';
 import { makeHighlight } from './timeline/bar-renderer';
 import { TileCache, type TileEntry } from './timeline/tile-cache';
 import {
   getLaneTop,
   LANE_HEIGHT_PX,
   layoutTracks,
+  moveId,
+  trimOrder,
   type TimeSpan,
   type TrackBand,
   type TrackLayout,
@@ -29,19 +37,25 @@ import {
 
 const RANGE_DEBOUNCE_MS = 120;
 const SEARCH_DEBOUNCE_MS = 150;
+/** Number of values of a counter that are requested at most. */
+const MAX_CELLS = 10_000;
 
-/** Return parameters for the baseline capture: its tracks are not in the URL. */
+/** Return parameters for the baseline capture: its tracks and events are not in the URL. */
 export function makeBaselineParams(params: ProfileParams): ProfileParams {
   return {
     ...params,
-    pinned: makeLocalParam(),
-    hidden: makeLocalParam(),
-    toggled: makeLocalParam(),
+    pinned: makeLocalParam<readonly number[]>([]),
+    hidden: makeLocalParam<readonly number[]>([]),
+    order: makeLocalParam<readonly number[]>([]),
+    toggled: makeLocalParam<readonly number[]>([]),
+    selection: makeLocalParam(EMPTY_SELECTION),
+    // The rows of a query are those of the current capture.
+    marksRows: makeLocalParam(false),
   };
 }
 
-function makeLocalParam(): Param<readonly number[]> {
-  let value = $state.raw<readonly number[]>([]);
+function makeLocalParam<Value>(initial: Value): Param<Value> {
+  let value = $state.raw(initial);
   return {
     get value() {
       return value;
@@ -50,6 +64,14 @@ function makeLocalParam(): Param<readonly number[]> {
       value = next;
     },
   };
+}
+
+/** A rectangle of the timeline, in pixels from its upper left corner. */
+export interface BoxPx {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
 }
 
 /** A range of time in some tracks. */
@@ -62,8 +84,11 @@ export class TraceModel {
   readonly timelineQuery: Query<TimelineResponse>;
   readonly eventQuery: Query<EventDetails>;
   readonly rangeQuery: Query<SelectionSummary>;
+  readonly eventSetQuery: Query<EventSet>;
+  readonly rowsQuery: Query<QueryResult>;
   readonly searchQuery: Query<SearchResult>;
   readonly flowsQuery: Query<FlowArrows>;
+  readonly countersQuery: Query<CountersResponse>;
   readonly notesQuery: Query<readonly TimeNote[]>;
 
   tiles = $state.raw<TileCache | null>(null);
@@ -75,8 +100,12 @@ export class TraceModel {
   height = $state(0);
   selectedEvent = $state<number | null>(null);
   measured = $state.raw<MeasuredRange | null>(null);
+  /** The rectangle that is being dragged, in pixels. */
+  draggedBox = $state.raw<BoxPx | null>(null);
   /** Number of matches before the current page of the search. */
   searchOffset = $state(0);
+  /** The range in which counters are shown. */
+  counterSpan = $state.raw<TimeSpan | null>(null);
   /** The range in which flows are shown. */
   flowSpan = $state.raw<TimeSpan | null>(null);
   readonly #getCapture: () => string;
@@ -89,8 +118,28 @@ export class TraceModel {
       toggled: this.params.toggled.value,
       pinned: this.params.pinned.value,
       hidden: this.params.hidden.value,
+      order: this.params.order.value,
     }),
   );
+  /** The rows of the SQL query that have a place in the trace; null if they are not marked. */
+  readonly rows = $derived.by<readonly RowPlace[] | null>(() => {
+    const { data } = this.rowsQuery;
+    return this.params.marksRows.value && data ? listPlaces(data) : null;
+  });
+  /** The selected events, or those of the rows of a query; null if there are none. */
+  readonly eventSet = $derived.by<EventSet | null>(() =>
+    this.#getSelection() ? (this.eventSetQuery.data ?? null) : null,
+  );
+  /** What is marked, in the order in which it is visited. */
+  readonly places = $derived.by<readonly RowPlace[]>(() => {
+    if (this.rows) return this.rows;
+    const { eventSet } = this;
+    if (!eventSet) return [];
+    return Array.from(eventSet.event, (event, index) => {
+      const start = eventSet.start_ps[index] ?? 0;
+      return { event, start, end: start + (eventSet.duration_ps[index] ?? 0) };
+    });
+  });
   /** The matches of the search; null without one. */
   readonly highlight = $derived.by(() => {
     const { data } = this.searchQuery;
@@ -124,12 +173,29 @@ export class TraceModel {
     this.rangeQuery = context.query(queries.selectionQuery, () => addFields(this.measured), {
       debounceMs: RANGE_DEBOUNCE_MS,
     });
+    this.rowsQuery = context.query(queries.sqlQuery, () => {
+      const { marksRows, sql } = this.params;
+      return addFields(marksRows.value && sql.value !== '' ? { sql: sql.value } : null);
+    });
+    this.eventSetQuery = context.query(queries.eventSetQuery, () =>
+      addFields(this.#getSelection()),
+    );
     this.searchQuery = context.query(queries.searchQuery, () => addFields(this.#getSearch()), {
       debounceMs: SEARCH_DEBOUNCE_MS,
     });
     this.flowsQuery = context.query(
       queries.flowsQuery,
       () => addFields(this.flowSpan && { ...this.flowSpan, tracks: this.shownTracks }),
+      { debounceMs: RANGE_DEBOUNCE_MS },
+    );
+    this.countersQuery = context.query(
+      queries.countersQuery,
+      () =>
+        addFields(
+          this.counterSpan && this.width > 0
+            ? { ...this.counterSpan, cells: Math.min(Math.ceil(this.width), MAX_CELLS) }
+            : null,
+        ),
       { debounceMs: RANGE_DEBOUNCE_MS },
     );
     this.notesQuery = context.query(queries.notesQuery, () => {
@@ -206,15 +272,18 @@ export class TraceModel {
     toggleTrack(this.params.pinned, track);
   }
 
-  /** Exchange a pinned track and the one above it. */
-  movePinnedUp(track: number): void {
-    const { pinned } = this.params;
-    const order = this.layout.pinned.map((band) => band.track.id);
-    const at = order.indexOf(track);
-    const above = order[at - 1];
-    if (above === undefined) return;
-    order.splice(at - 1, 2, track, above);
-    pinned.set(order);
+  /** Move a track in front of the one at an index of the pinned, or else of the other tracks. */
+  moveTrack({ track, isPinned }: TrackBand, index: number): void {
+    const { pinned, order } = this.params;
+    const bands = isPinned ? this.layout.pinned : this.layout.unpinned;
+    const ids = moveId(
+      bands.map((band) => band.track.id),
+      track.id,
+      Math.min(Math.max(index, 0), bands.length),
+    );
+    const defaults = this.tracks.map(({ id }) => id);
+    if (isPinned) pinned.set(ids);
+    else order.set(trimOrder(ids, defaults));
   }
 
   /** Start of the measured range or else of the selected event, for a note. */
@@ -268,6 +337,12 @@ export class TraceModel {
     if (exported) tiles.fetchExported({ ...exported, tracks: tracks.map(({ id }) => id) });
     this.tiles = tiles;
     return () => tiles.dispose();
+  }
+
+  #getSelection(): { events: readonly number[]; boxes: readonly EventBox[] } | null {
+    const events = this.rows?.flatMap(({ event }) => event ?? []);
+    const selection = events ? { events, boxes: [] } : this.params.selection.value;
+    return isEmptySelection(selection) ? null : selection;
   }
 
   #getSearch() {

@@ -4,6 +4,12 @@ import type { ProfileParams } from '../captures';
 import type { ProfileState } from '../profile-state.svelte';
 import type { EventRow } from '../../../api/schemas';
 import {
+  EMPTY_SELECTION,
+  type EventSelection,
+  isEmptySelection,
+  toggleEvent,
+} from './event-selection';
+import {
   addMargin,
   clampSpan,
   getSpanLength,
@@ -134,6 +140,40 @@ export class SearchNavigator {
   }
 }
 
+/** Moves through the selected events, or the rows of a query. */
+export class MarkNavigator {
+  constructor(
+    readonly trace: TraceState,
+    readonly model: TraceModel,
+  ) {}
+
+  /** The index of the place that is shown; null if it is none of them. */
+  readonly index = $derived.by(() => {
+    const { selectedEvent, measured, places } = this.model;
+    const index = places.findIndex(({ event, start, end }) =>
+      event === null
+        ? measured !== null && looksEqual(measured, { start, end })
+        : event === selectedEvent,
+    );
+    return index < 0 ? null : index;
+  });
+
+  moveBy(by: 1 | -1): void {
+    const { places } = this.model;
+    const next = this.index === null ? (by > 0 ? 0 : -1) : this.index + by;
+    const place = places[(next + places.length) % places.length];
+    if (!place) return;
+    this.trace.measureRange(this.model, null);
+    if (place.event !== null) this.trace.goToEvent(this.model, place.event);
+    else this.trace.goToSpan(this.model, place);
+  }
+
+  clear(): void {
+    this.model.params.marksRows.set(false);
+    this.model.params.selection.set(EMPTY_SELECTION, 'push');
+  }
+}
+
 const PS_PER_US = 1e6;
 const PS_PER_NS = 1e3;
 /** The visible span is written to the URL when it has not changed for this time. */
@@ -161,6 +201,7 @@ export class TraceState {
   readonly current: TraceModel;
   readonly baseline: TraceModel;
   readonly searchNavigator: SearchNavigator;
+  readonly markNavigator: MarkNavigator;
   /** The trace whose details are shown. */
   active = $state.raw<TraceModel>() as TraceModel;
   isPanelOpen = $state(innerWidth > MIN_PANEL_WIDTH_PX);
@@ -177,6 +218,7 @@ export class TraceState {
     );
     this.active = this.current;
     this.searchNavigator = new SearchNavigator(this, this.current);
+    this.markNavigator = new MarkNavigator(this, this.current);
     this.#follow();
   }
 
@@ -208,6 +250,26 @@ export class TraceState {
     model.selectedEvent = event;
     if (event !== null) this.isPanelOpen = true;
     if (model === this.current) this.params.event.set(event, 'push');
+  }
+
+  /** Select several events at once; their sums replace the details of one event. */
+  selectEvents(model: TraceModel, selection: EventSelection): void {
+    const { params } = model;
+    if (isEmptySelection(selection) && isEmptySelection(params.selection.value)) return;
+    params.selection.set(selection, 'push');
+    if (isEmptySelection(selection)) return;
+    params.marksRows.set(false);
+    this.measureRange(model, null);
+    this.selectEvent(model, null);
+    this.isPanelOpen = true;
+  }
+
+  /** Add an event to the selection, or remove it. The event that is shown is kept. */
+  toggleEvent(model: TraceModel, event: number): void {
+    const { selectedEvent, params } = model;
+    const isFirst = isEmptySelection(params.selection.value) && selectedEvent !== null;
+    const before = isFirst ? { events: [selectedEvent], boxes: [] } : params.selection.value;
+    this.selectEvents(model, toggleEvent(before, event));
   }
 
   /** Measure a time span in some tracks; null clears it. A drag is in the URL when it is done. */
@@ -247,6 +309,8 @@ export class TraceState {
 
   clearSelection(): void {
     for (const model of this.models) {
+      model.params.marksRows.set(false);
+      this.selectEvents(model, EMPTY_SELECTION);
       this.measureRange(model, null);
       this.selectEvent(model, null);
     }
@@ -268,6 +332,13 @@ export class TraceState {
   goToTime(model: TraceModel, timePs: number): void {
     const time = timePs - this.getOffset(model);
     this.viewport.animateTo(centerOn({ start: time, end: time }, this.viewport.span));
+  }
+
+  /** Measure a time span and zoom so that it is visible. */
+  goToSpan(model: TraceModel, span: TimeSpan): void {
+    this.selectEvent(model, null);
+    this.measureRange(model, { start: span.start, end: span.end });
+    this.viewport.animateTo(padSpan(shiftSpan(span, -this.getOffset(model))));
   }
 
   /** Select an event and reveal it when its position is known. */

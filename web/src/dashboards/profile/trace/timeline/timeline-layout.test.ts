@@ -5,6 +5,7 @@ import {
   addMargin,
   clampSpan,
   findBandAt,
+  findDropIndex,
   findLaneAt,
   formatDurationPs,
   formatExactPs,
@@ -15,7 +16,9 @@ import {
   layoutTracks,
   looksEqual,
   makeTimeTicks,
+  moveId,
   padSpan,
+  trimOrder,
   zoomSpan,
 } from './timeline-layout';
 
@@ -113,7 +116,7 @@ const track = (id: number, lanes: number, more: Partial<TrackRow> = {}): TrackRo
 });
 
 const TRACKS = [track(7, 5, { is_main: true }), track(1, 3, { is_device: true }), track(2, 12)];
-const DEFAULTS = { toggled: [], pinned: [], hidden: [] };
+const DEFAULTS = { toggled: [], pinned: [], hidden: [], order: [] };
 
 describe('the layout of tracks', () => {
   it('expands the main thread and devices by default', () => {
@@ -125,10 +128,40 @@ describe('the layout of tracks', () => {
   });
 
   it('expands, pins and hides tracks', () => {
-    const { pinned, unpinned } = layoutTracks(TRACKS, { toggled: [2], pinned: [1], hidden: [7] });
+    const choices = { toggled: [2], pinned: [1], hidden: [7], order: [] };
+    const { pinned, unpinned } = layoutTracks(TRACKS, choices);
     expect(pinned.map(({ track }) => track.id)).toEqual([1]);
     expect(unpinned.map(({ track, isExpanded }) => [track.id, isExpanded])).toEqual([[2, true]]);
     expect(unpinned[0]?.top).toBe(0);
+  });
+
+  it('puts the tracks of an order first', () => {
+    const listIds = (order: number[], pinned: number[] = []): number[] =>
+      layoutTracks(TRACKS, { ...DEFAULTS, order, pinned }).unpinned.map(({ track }) => track.id);
+    expect(listIds([2])).toEqual([2, 7, 1]);
+    // Tracks that are pinned, or of another capture, are left out.
+    expect(listIds([99, 1, 2], [1])).toEqual([2, 7]);
+  });
+
+  it('moves a track to where it is dropped', () => {
+    const { unpinned } = layoutTracks(TRACKS, DEFAULTS);
+    const [first, second] = unpinned;
+    if (!first || !second) throw new Error('there is no track');
+    expect(findDropIndex(unpinned, -5)).toBe(0);
+    expect(findDropIndex(unpinned, second.top + second.height / 2 + 1)).toBe(2);
+    expect(findDropIndex(unpinned, 1e6)).toBe(3);
+    expect(moveId([7, 1, 2], 7, 2)).toEqual([1, 7, 2]);
+    expect(moveId([7, 1, 2], 7, 3)).toEqual([1, 2, 7]);
+    expect(moveId([7, 1, 2], 2, 0)).toEqual([2, 7, 1]);
+    expect(moveId([7, 1, 2], 1, 1)).toEqual([7, 1, 2]);
+  });
+
+  it('keeps only the changed part of an order', () => {
+    expect(trimOrder([7, 1, 2], [7, 1, 2])).toEqual([]);
+    expect(trimOrder([2, 7, 1], [7, 1, 2])).toEqual([2]);
+    expect(trimOrder([1, 7, 2], [7, 1, 2])).toEqual([1]);
+    expect(trimOrder([7, 2, 1], [7, 1, 2])).toEqual([7, 2]);
+    expect(trimOrder([], [7])).toEqual([]);
   });
 
   it('finds tracks and lanes by their position', () => {

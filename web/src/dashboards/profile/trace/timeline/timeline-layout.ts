@@ -194,6 +194,8 @@ export interface TrackChoices {
   readonly toggled: readonly number[];
   readonly pinned: readonly number[];
   readonly hidden: readonly number[];
+  /** The first of the other tracks; the rest follows in the default order. */
+  readonly order: readonly number[];
 }
 
 export function layoutTracks(tracks: readonly TrackRow[], choices: TrackChoices): TrackLayout {
@@ -204,8 +206,12 @@ export function layoutTracks(tracks: readonly TrackRow[], choices: TrackChoices)
     choices,
     true,
   );
+  const others = shown.filter(({ id }) => !choices.pinned.includes(id));
   const unpinned = stackTracks(
-    shown.filter(({ id }) => !choices.pinned.includes(id)),
+    [
+      ...choices.order.flatMap((id) => others.find((track) => track.id === id) ?? []),
+      ...others.filter(({ id }) => !choices.order.includes(id)),
+    ],
     choices,
     false,
   );
@@ -229,6 +235,39 @@ export function findBandAt(bands: readonly TrackBand[], y: number): TrackBand | 
 export function findLaneAt({ top, laneHeight, laneCount }: TrackBand, y: number): number | null {
   const lane = Math.floor((y - top - TRACK_PADDING_PX) / laneHeight);
   return lane >= 0 && lane < laneCount ? lane : null;
+}
+
+/** Return the first and last lane between two heights; null if the track is outside. */
+export function findLanesBetween(
+  { top, height, laneHeight, laneCount }: TrackBand,
+  from: number,
+  to: number,
+): [number, number] | null {
+  if (to <= top || from >= top + height) return null;
+  const find = (y: number): number =>
+    Math.min(Math.max(Math.floor((y - top - TRACK_PADDING_PX) / laneHeight), 0), laneCount - 1);
+  return [find(from), find(to)];
+}
+
+/** Return how many tracks are above a height, to drop another one there. */
+export function findDropIndex(bands: readonly TrackBand[], y: number): number {
+  return bands.filter(({ top, height }) => top + height / 2 < y).length;
+}
+
+/** Move an id in front of the one at an index. */
+export function moveId(ids: readonly number[], id: number, index: number): number[] {
+  const at = ids.indexOf(id);
+  const rest = ids.filter((other) => other !== id);
+  rest.splice(at < index ? index - 1 : index, 0, id);
+  return rest;
+}
+
+/** Leave out the end of an order that is as by default, to keep URLs short. */
+export function trimOrder(order: readonly number[], defaults: readonly number[]): number[] {
+  const ranks = order.map((id) => defaults.indexOf(id));
+  let length = order.length - 1;
+  while (length > 0 && (ranks[length - 1] ?? 0) < (ranks[length] ?? 0)) length--;
+  return order.slice(0, Math.max(0, length));
 }
 
 export function getLaneTop(band: TrackBand, lane: number): number {

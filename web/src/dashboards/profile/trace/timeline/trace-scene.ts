@@ -1,5 +1,5 @@
 import type { ChartTheme } from '../../../../charts/renderer/chart-theme';
-import type { EventDetails, EventRow, FlowArrows } from '../../../../api/schemas';
+import type { EventDetails, EventRow, EventSet, FlowArrows } from '../../../../api/schemas';
 import type { TraceModel } from '../trace-model.svelte';
 import type { TraceState } from '../trace-state.svelte';
 import type { BarPalette } from './bar-renderer';
@@ -67,12 +67,15 @@ export function makeScene(
 }
 
 export function makeGeometry(trace: TraceState, model: TraceModel): TimelineGeometry {
-  const { width, height } = model;
+  const { width, height, scroll } = model;
+  // The positions of tracks change with it.
+  void scroll;
   return {
     width,
     height,
     span: trace.getVisibleSpan(model),
-    findBand: (track) => model.findBand(track),
+    pinnedHeight: model.layout.pinnedHeight,
+    findBand: makeBandFinder(model),
   };
 }
 
@@ -84,9 +87,31 @@ export function makeOverlay(
   return {
     selected: getSelectedPosition(model),
     selection: model.measured,
+    marks: iterMarks(model.eventSet),
+    markedSpans: (model.rows ?? []).filter(({ event }) => event === null),
+    box: model.draggedBox,
     arrows: makeFlowArrows(model, model.params.showsFlows.value),
     colors,
   };
+}
+
+/** Return `findBand` of a model that finds each track once, as there may be many marks. */
+function makeBandFinder(model: TraceModel): TimelineGeometry['findBand'] {
+  const found = new Map<number, ReturnType<TimelineGeometry['findBand']>>();
+  return (track) => {
+    if (!found.has(track)) found.set(track, model.findBand(track));
+    return found.get(track);
+  };
+}
+
+function* iterMarks(set: EventSet | null): Iterable<EventPosition> {
+  for (const [index, track] of set?.track.entries() ?? [])
+    yield {
+      track,
+      lane: set?.lane[index] ?? 0,
+      start: set?.start_ps[index] ?? 0,
+      duration: set?.duration_ps[index] ?? 0,
+    };
 }
 
 function getSelectedPosition({ selectedEvent, eventQuery }: TraceModel): EventPosition | null {

@@ -7,6 +7,7 @@ import {
   type LabelSlot,
   type LaneStyle,
 } from './bar-renderer';
+import type { BoxPx } from '../trace-model.svelte';
 import { getTileLevel, type TileCache, type TrackTile } from './tile-cache';
 import {
   getLaneTop,
@@ -213,18 +214,13 @@ function drawBand(
 
 // ---- Overlay
 
-interface ScreenBox {
-  readonly left: number;
-  readonly top: number;
-  readonly width: number;
-  readonly height: number;
-}
-
 /** Converts times and tracks to positions on the screen. */
 export interface TimelineGeometry {
   readonly width: number;
   readonly height: number;
   readonly span: TimeSpan;
+  /** Other tracks scroll below the pinned ones. */
+  readonly pinnedHeight: number;
   /** Return the band of a track and its offset; undefined if it is not shown. */
   findBand(track: number): { readonly band: TrackBand; readonly shift: number } | undefined;
 }
@@ -254,6 +250,12 @@ export interface TimelineOverlay {
   readonly hovered: EventPosition | null;
   readonly selected: EventPosition | null;
   readonly selection: TimeSpan | null;
+  /** Several selected events. */
+  readonly marks: Iterable<EventPosition>;
+  /** Rows of a query that are no events. */
+  readonly markedSpans: readonly TimeSpan[];
+  /** The rectangle that is being dragged. */
+  readonly box: BoxPx | null;
   /** The time under the pointer. */
   readonly cursorPs: number | null;
   readonly arrows: readonly FlowArrow[];
@@ -274,6 +276,9 @@ export function drawOverlay(
   context.clearRect(0, 0, geometry.width, geometry.height);
   const { accent, crosshair, text } = overlay.colors;
   if (overlay.selection) drawSelection(context, geometry, overlay.selection, accent);
+  for (const span of overlay.markedSpans) drawMarkedSpan(context, geometry, span, accent);
+  drawMarks(context, geometry, overlay.marks, accent);
+  if (overlay.box) drawBox(context, overlay.box, accent);
   drawArrows(context, geometry, overlay.arrows, accent, text);
   if (overlay.cursorPs !== null) {
     context.fillStyle = crosshair;
@@ -284,19 +289,20 @@ export function drawOverlay(
 }
 
 /** Return the position of an event; null if its track is not shown. */
-function getEventBox(geometry: TimelineGeometry, event: EventPosition): ScreenBox | null {
+function getEventBox(geometry: TimelineGeometry, event: EventPosition): BoxPx | null {
   const found = geometry.findBand(event.track);
   if (!found) return null;
   const { band, shift } = found;
   const left = Math.max(-4, timeToX(geometry, event.start));
   const right = Math.min(geometry.width + 4, timeToX(geometry, event.start + event.duration));
   const top = getLaneTop(band, event.lane) + shift;
+  if (!band.isPinned && top < geometry.pinnedHeight) return null;
   return { left, top, width: Math.max(2, right - left), height: Math.max(2, band.laneHeight - 1) };
 }
 
 function drawEventFrame(
   context: CanvasRenderingContext2D,
-  box: ScreenBox | null,
+  box: BoxPx | null,
   color: string,
   width: number,
 ): void {
@@ -327,6 +333,57 @@ function drawSelection(
   context.fillRect(left, 0, right - left, geometry.height);
   context.globalAlpha = 1;
   for (const x of [left, right]) context.fillRect(Math.round(x) - 0.5, 0, 1, geometry.height);
+}
+
+const MARK_ALPHA = 0.45;
+const MARK_EDGE_PX = 3;
+
+/** Draw marks on events. Of those in the same pixels of a lane, one is drawn. */
+function drawMarks(
+  context: CanvasRenderingContext2D,
+  geometry: TimelineGeometry,
+  marks: Iterable<EventPosition>,
+  accent: string,
+): void {
+  context.fillStyle = accent;
+  const drawnTo = new Map<string, number>();
+  for (const mark of marks) {
+    const box = getEventBox(geometry, mark);
+    if (!box || box.left > geometry.width || box.left + box.width < 0) continue;
+    const key = `${mark.track} ${mark.lane}`;
+    if (box.left + box.width < (drawnTo.get(key) ?? -Infinity) + 1) continue;
+    drawnTo.set(key, box.left + box.width);
+    context.globalAlpha = MARK_ALPHA;
+    context.fillRect(box.left, box.top, box.width, box.height);
+    context.globalAlpha = 1;
+    const edge = Math.min(MARK_EDGE_PX, box.height / 4);
+    context.fillRect(box.left, box.top + box.height - edge, box.width, edge);
+  }
+}
+
+function drawMarkedSpan(
+  context: CanvasRenderingContext2D,
+  geometry: TimelineGeometry,
+  { start, end }: TimeSpan,
+  accent: string,
+): void {
+  const left = timeToX(geometry, start);
+  const width = Math.max(2, timeToX(geometry, end) - left);
+  context.fillStyle = accent;
+  context.globalAlpha = 0.1;
+  context.fillRect(left, 0, width, geometry.height);
+  context.globalAlpha = 1;
+  context.fillRect(left, 0, width, MARK_EDGE_PX);
+}
+
+function drawBox(context: CanvasRenderingContext2D, box: BoxPx, accent: string): void {
+  const { left, top, width, height } = box;
+  context.fillStyle = context.strokeStyle = accent;
+  context.lineWidth = 1;
+  context.globalAlpha = 0.12;
+  context.fillRect(left, top, width, height);
+  context.globalAlpha = 1;
+  context.strokeRect(Math.round(left) + 0.5, Math.round(top) + 0.5, width, height);
 }
 
 /** Draw arrows; those of other events than the selected one are faint. */
