@@ -33,6 +33,7 @@ SIZE: ViewportSize = {"width": 1440, "height": 900}
 VIEWS = {
     "board": "tab=scalars&runs=sweep",
     "scalars": "tab=scalars&runs=sweep",
+    "workspaces": "tab=workspaces&runs=sweep",
     "runs": 'tab=runs&rt-filter=last("accuracy") > 0.6&rt-sort=-last:accuracy',
     "images": "tab=images",
     "audio": "tab=audio",
@@ -54,6 +55,15 @@ VIEWS = {
         "&wi-file-scores=predictions__probabilities"
     ),
 }
+#: The cards of the workspace: kind, target, settings and height.
+WORKSPACE = (
+    ("scalars", "accuracy", {}, 280),
+    ("scalars", "loss", {}, 280),
+    ("histograms", "conv1/weights", {}, 280),
+    ("images", "predictions", {}, 400),
+    ("hparams", "importance", {"hp": "importance"}, 400),
+    ("pr_curves", "pr/disc", {}, 400),
+)
 #: Pointer position, to show the tooltip there.
 POINTERS = {"board": (560, 270), "scalars": (760, 270)}
 Theme = Literal["light", "dark"]
@@ -78,6 +88,7 @@ def main() -> None:
         write_demo(logdir)
         with _serve(logdir) as url, sync_playwright() as playwright:
             _wait_until_read(url)
+            _save_workspace(url)
             browser = playwright.chromium.launch(
                 executable_path=find_chromium(), args=["--no-sandbox"]
             )
@@ -86,6 +97,33 @@ def main() -> None:
                 for theme in THEMES:
                     _take(browser, view, _find_target(name, language, theme), name, theme)
             browser.close()
+
+
+def _save_workspace(url: str) -> None:
+    """Create the workspace that the server opens first."""
+    cards = [
+        {
+            "id": f"card{number}",
+            "kind": kind,
+            "target": target,
+            "settings": set_to,
+            "height": height,
+        }
+        for number, (kind, target, set_to, height) in enumerate(WORKSPACE)
+    ]
+    sections = [
+        {"id": "metrics", "title": "Metrics", "cards": cards[:3]},
+        {"id": "evaluation", "title": "Evaluation", "cards": cards[3:]},
+    ]
+    document = {"id": "demo", "kind": "workspace", "name": "Demo", "sections": sections}
+    request = urllib.request.Request(
+        f"{url}api/v1/workspaces/document",
+        msgspec.json.encode({"document": document}),
+        {"Content-Type": "application/json"},
+        method="PUT",
+    )
+    with urllib.request.urlopen(request) as answer:
+        answer.read()
 
 
 def _has_chinese_font() -> bool:
