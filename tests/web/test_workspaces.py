@@ -17,6 +17,7 @@ from tests.web.cards import drawn_chart
 from tests.web.conftest import serve_log
 from tests.web.event_writer import append_records
 from tests.web.scalar_log import STEPS, scalar_records
+from tests.web.waiting import wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -171,3 +172,51 @@ def test_read_only_server_shows_a_workspace(
         drawn_chart(page, "loss")
         expect(page.get_by_role("button", name="Add card")).to_have_count(0)
         expect(page.get_by_role("button", name="Resize")).to_have_count(0)
+
+
+def list_cards(address: str) -> list[str]:
+    return [card["target"] for card in read(address)["sections"][0]["cards"]]
+
+
+def test_cards_are_dragged_and_resized(address: str, open_page: OpenPage) -> None:
+    save(address, make_document())
+    page = open_page(f"{address}?tab=workspaces&workspace=board")
+    card, other = find_card(page, "loss"), find_card(page, "accuracy")
+    expect(drawn_chart(page, "loss")).to_be_visible()
+    title = card.get_by_text("loss", exact=True).first.bounding_box()
+    target = other.bounding_box()
+    assert title is not None
+    assert target is not None
+    page.mouse.move(title["x"] + 5, title["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(title["x"] + 60, title["y"] + 15, steps=4)
+    page.mouse.move(target["x"] + 0.8 * target["width"], target["y"] + 60, steps=8)
+    page.mouse.up()
+    wait_for_value(page, lambda: list_cards(address), ["accuracy", "loss"])
+    page.get_by_role("button", name="Undo").click()
+    wait_for_value(page, lambda: list_cards(address), ["loss", "accuracy"])
+
+    corner = page.get_by_role("button", name="Resize").first.bounding_box()
+    assert corner is not None
+    x, y = corner["x"] + 7, corner["y"] + 7
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 100, steps=5)
+    page.mouse.up()
+    wait_for_value(page, lambda: read(address)["sections"][0]["cards"][0]["height"], 380)
+
+
+def test_exported_workspace_needs_no_server(
+    address: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    save(address, make_document())
+    page = open_page(f"{address}?tab=workspaces&workspace=board")
+    expect(drawn_chart(page, "loss")).to_be_visible()
+    page.get_by_role("button", name="Workspaces and reports").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Export HTML").click()
+    download.value.save_as(tmp_path / "board.html")
+    exported = open_page((tmp_path / "board.html").as_uri())
+    expect(drawn_chart(exported, "loss")).to_be_visible()
+    expect(drawn_chart(exported, "accuracy")).to_be_visible()
+    expect(exported.get_by_role("button", name="Add card")).to_have_count(0)
