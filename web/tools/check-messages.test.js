@@ -49,13 +49,13 @@ test('a plural form that the language does not have is reported', () => {
 });
 
 test('inline strings, unused messages and missing calls are reported', () => {
-  const messages = { en: { images: { close: 'Close', more: '{count} more', old: 'Old' } } };
-  const source = `<script>import * as m from '../../catalog/images';</script>{m.close}{m.more}Hi`;
-  const path = 'src/dashboards/images/View.svelte';
-  expect(checkUses([[path, source]], messages, ['src/dashboards/images'])).toEqual([
+  const messages = { en: { audio: { close: 'Close', more: '{count} more', old: 'Old' } } };
+  const source = `<script>import * as m from '../../catalog/audio';</script>{m.close}{m.more}Hi`;
+  const path = 'src/dashboards/audio/View.svelte';
+  expect(checkUses([[path, source]], messages, ['src/dashboards/audio'])).toEqual([
     `${path}: m.more has arguments and must be called`,
     `${path}:1: inline string “{}{}Hi”`,
-    'images.old is not used',
+    'audio.old is not used',
   ]);
   expect(checkUses([[path, source]], messages, [])).toHaveLength(1);
 });
