@@ -125,7 +125,7 @@ def test_bulk_actions_on_selected_runs(page: Page) -> None:
     wait_for_value(page, lambda: list_names(page), order)
     actions.get_by_role("button", name="Tags").click()
     page.get_by_role("textbox", name="Tag").fill("best")
-    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Add", exact=True).click()
     expect(row(page, "trial-4")).to_contain_text("best")
     page.keyboard.press("Escape")
     actions.get_by_role("button", name="Unpin").click()

@@ -49,7 +49,7 @@ def test_tabs_are_history_entries(page: Page) -> None:
     expect(tag_row(page, "train/loss")).to_be_visible()
     page.go_forward()
     expect(page).to_have_title("Scalars · tracklight")
-    page.keyboard.press("3")
+    page.keyboard.press("4")
     expect(page).to_have_title("Overview · tracklight")
 
 
