@@ -21,6 +21,8 @@ from tracklight.analysis.jobs import (
     JobStore,
     make_job_key,
 )
+from tracklight.analysis.media.markdown import render_markdown
+from tracklight.analysis.media.markdown import start_deadline as start_markdown_deadline
 from tracklight.analysis.media.static_export import (
     ExportPart,
     encode_uri_component,
@@ -143,6 +145,8 @@ __all__ = [
     "make_job_key",
     "make_pixel_edges",
     "match_lines",
+    "render_markdown",
+    "start_markdown_deadline",
     "steps_path",
     "tag_path",
     "to_float32_if_exact",

@@ -37,6 +37,7 @@ from tracklight.util.json_number import JsonNumber
 INTERNAL_STRUCTS = {
     "AuditEntry",
     "BandsRequest",
+    "DocumentsFile",
     "EmbeddingEdits",
     "Instance",
     "LabelEdit",
@@ -45,6 +46,7 @@ INTERNAL_STRUCTS = {
     "ReductionRequest",
     "RuleState",
     "SeriesRequest",
+    "StoredDocument",
     "TagChanges",
 }
 

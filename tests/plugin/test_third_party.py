@@ -112,7 +112,7 @@ def test_files_make_a_dashboard_active(installed: None, tmp_path: Path) -> None:
     app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
     rows = TestClient(app, base_url="http://localhost").get("/api/v1/dashboards").json()
     active = {row["name"] for row in rows if row["active"]}
-    assert active == {"everything", "failing", "hparams"}
+    assert active == {"everything", "failing", "hparams", "workspaces"}
 
 
 def test_static_export_has_the_data_and_the_module(

@@ -17,7 +17,7 @@ from tracklight.index.catalog import Catalog
 
 #: What differs between two servers of the same log: random identifiers and times.
 VOLATILE = re.compile(
-    rb'"(cursor|process|revision|session)":"[^"]*"|"(created|seconds|elapsed_s|time_s)":[0-9.e+-]+'
+    rb'"(cursor|process|revision|session)":"[^"]*"|"(created|modified|seconds|elapsed_s|time_s)":[0-9.e+-]+'
     rb'|"id":"(upload-)?[0-9a-f]{12,16}"'
 )
 #: The state of a job, which may or may not be done when it is asked for.
