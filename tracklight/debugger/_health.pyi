@@ -6,10 +6,10 @@ def compute(
     size: int,
     kind: int,
     row: NDArray[np.float32],
+    stride: int,
+    sample: NDArray[np.float32],
     parallel: int = 0,
+    thread_number: int = 0,
     threads: int = 1,
-) -> None: ...
-def take_sample(
-    address: int, size: int, stride: int, kind: int, out: NDArray[np.float32]
 ) -> None: ...
 def count_dead(address: int, outer: int, channels: int, inner: int, width: int) -> int: ...

@@ -18,10 +18,18 @@ cdef extern from "health.h" nogil:
         double sum
         double squares
     ctypedef void (*tl_parallel)(void (*)(void *), void *, unsigned, unsigned)
+    ctypedef int (*tl_thread_number)()
     void tl_health_of(
-        const void *data, int64_t n, int kind, tl_parallel parallel, int threads, tl_health *h
+        const void *data,
+        int64_t n,
+        int kind,
+        int64_t stride,
+        float *sample,
+        tl_parallel parallel,
+        tl_thread_number thread_number,
+        int threads,
+        tl_health *h,
     )
-    void tl_take_sample(const void *data, int64_t n, int64_t stride, int kind, float *out)
     int64_t tl_dead_channels(
         const uint8_t *data, int64_t outer, int64_t channels, int64_t inner, int width
     )
@@ -32,26 +40,47 @@ def compute(
     int64_t size,
     int kind,
     float[::1] row,
+    int64_t stride,
+    float[::1] sample,
     uintptr_t parallel=0,
+    uintptr_t thread_number=0,
     int threads=1,
 ):
-    """Fill the columns ``nan`` to ``underflow`` of a row of the health matrix.
+    """Fill the columns ``nan`` to ``underflow`` of a row of the health matrix, and a sample.
 
     Args:
         address: Address of a contiguous array, which the caller keeps alive.
         size: Number of elements.
         kind: 0 for float32, 1 for float64, 2 for float16, 3 for bfloat16.
         row: The row; the first column is left alone.
+        stride: Distance between the elements to copy to ``sample``.
+        sample: Receives every ``stride``-th element.
         parallel: Address of ``GOMP_parallel``; 0 to use the current thread only.
+        thread_number: Address of ``omp_get_thread_num``; 0 to use the current thread only.
         threads: Number of threads to use.
     """
     cdef tl_health h
+    cdef float *values = NULL
     cdef int64_t finite
     cdef double mean, variance
     if row.shape[0] < 13 or kind < 0 or kind > 3:
         raise ValueError("invalid row or kind")
+    if stride < 1 or sample.shape[0] < (size + stride - 1) // stride:
+        raise ValueError("invalid stride or sample")
+    if sample.shape[0] > 0:
+        values = &sample[0]
     with nogil:
-        tl_health_of(<const void *> address, size, kind, <tl_parallel> parallel, threads, &h)
+        tl_health_of(
+            <const void *> address,
+            size,
+            kind,
+            stride,
+            values,
+            <tl_parallel> parallel,
+            <tl_thread_number> thread_number,
+            threads,
+            &h,
+        )
     finite = size - h.nan - h.neg_inf - h.pos_inf
     row[1], row[2], row[3] = h.nan, h.neg_inf, h.pos_inf
     row[4], row[5] = h.zeros, h.negatives
@@ -64,14 +93,6 @@ def compute(
     row[6], row[7], row[8] = h.min, h.max, mean
     row[9] = sqrt(variance) if variance > 0 else 0
     row[10] = sqrt(h.squares)
-
-
-def take_sample(uintptr_t address, int64_t size, int64_t stride, int kind, float[::1] out):
-    """Copy every ``stride``-th element of a contiguous array; kinds are those of `compute`."""
-    if stride < 1 or out.shape[0] < (size + stride - 1) // stride or kind < 0 or kind > 3:
-        raise ValueError("invalid stride, output or kind")
-    if size > 0:
-        tl_take_sample(<const void *> address, size, stride, kind, &out[0])
 
 
 def count_dead(uintptr_t address, int64_t outer, int64_t channels, int64_t inner, int width):

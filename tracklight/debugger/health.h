@@ -131,16 +131,23 @@ static void tl_health_float64(const double *p, int64_t n, tl_health *h) {
     }
 }
 
-/* Add elements to the statistics. kind: 0 float32, 1 float64, 2 float16, 3 bfloat16. */
-static void tl_health_part(const void *data, int64_t first, int64_t end, int kind, tl_health *h) {
+/* Add elements to the statistics, and copy those at multiples of stride.
+ * kind: 0 float32, 1 float64, 2 float16, 3 bfloat16. */
+static void tl_health_part(
+    const void *data, int64_t first, int64_t end, int kind, int64_t stride, float *sample,
+    tl_health *h
+) {
     static const float limits[4] = {0, 0, 65504.0f, 3.3895313892515355e38f};
     static const float tinies[4] = {0, 0, 6.103515625e-05f, 1.1754943508222875e-38f};
     float block[TL_BLOCK];
     memset(h, 0, sizeof *h);
     h->min = INFINITY;
     h->max = -INFINITY;
+    int64_t taken = (first + stride - 1) / stride, next = taken * stride;
     if (kind == 1) {
         tl_health_float64((const double *)data + first, end - first, h);
+        for (; next < end; next += stride)
+            sample[taken++] = (float)((const double *)data)[next];
         return;
     }
     for (int64_t at = first; at < end; at += TL_BLOCK) {
@@ -153,6 +160,8 @@ static void tl_health_part(const void *data, int64_t first, int64_t end, int kin
             p = block;
         }
         tl_health_block(p, count, limits[kind], tinies[kind], h);
+        /* The block is in the cache now. */
+        for (; next < at + count; next += stride) sample[taken++] = p[next - at];
     }
 }
 
@@ -170,9 +179,10 @@ static void tl_health_merge(tl_health *h, const tl_health *part) {
     if (part->max > h->max) h->max = part->max;
 }
 
-/* `GOMP_parallel` of the OpenMP runtime that the framework has loaded: calls a function in each of
- * its threads, which are running already. */
+/* `GOMP_parallel` and `omp_get_thread_num` of the OpenMP runtime that the framework has loaded: the
+ * first calls a function in each of its threads, which are running already. */
 typedef void (*tl_parallel)(void (*)(void *), void *, unsigned, unsigned);
+typedef int (*tl_thread_number)(void);
 
 #define TL_PARTS 16
 /* Smaller arrays are computed faster than other threads start. */
@@ -180,55 +190,59 @@ typedef void (*tl_parallel)(void (*)(void *), void *, unsigned, unsigned);
 
 typedef struct {
     const void *data;
-    int64_t size, part_size;
-    int kind, parts, next;
+    int64_t size, part_size, stride;
+    float *sample;
+    int kind, parts, threads;
+    tl_thread_number thread_number;
+    char taken[TL_PARTS];
     tl_health results[TL_PARTS];
 } tl_health_job;
 
-static void tl_health_run(void *argument) {
-    tl_health_job *job = (tl_health_job *)argument;
+static void tl_health_run_part(tl_health_job *job, int k) {
+    int64_t first = k * job->part_size, end = first + job->part_size;
 #if defined(__GNUC__)
-    for (int k; (k = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->parts;) {
-#else
-    for (int k; (k = job->next++) < job->parts;) {
+    if (__atomic_exchange_n(&job->taken[k], 1, __ATOMIC_RELAXED)) return;
 #endif
-        int64_t first = k * job->part_size, end = first + job->part_size;
-        if (end > job->size) end = job->size;
-        tl_health_part(job->data, first, end, job->kind, &job->results[k]);
-    }
+    if (end > job->size) end = job->size;
+    tl_health_part(
+        job->data, first, end, job->kind, job->stride, job->sample, &job->results[k]
+    );
 }
 
-/* Compute the statistics of an array. The parts do not depend on the number of threads, so that
- * neither do the sums. parallel may be NULL. */
+/* Each thread begins with the range that it has probably written, at the end, which is still in the
+ * cache of its core; then it takes the parts that other threads have not begun. */
+static void tl_health_run(void *argument) {
+    tl_health_job *job = (tl_health_job *)argument;
+    int number = job->thread_number ? job->thread_number() : 0;
+    int range_end = (number + 1) * job->parts / job->threads;
+    for (int i = 1; i <= job->parts; i++)
+        tl_health_run_part(job, (range_end - i + job->parts) % job->parts);
+}
+
+/* Compute the statistics of an array, and copy every stride-th element to sample. The parts do not
+ * depend on the number of threads, so that neither do the sums. parallel and thread_number may be
+ * NULL. */
 static void tl_health_of(
-    const void *data, int64_t n, int kind, tl_parallel parallel, int threads, tl_health *h
+    const void *data, int64_t n, int kind, int64_t stride, float *sample, tl_parallel parallel,
+    tl_thread_number thread_number, int threads, tl_health *h
 ) {
-    tl_health_job job = {data, n, (n + TL_PARTS - 1) / TL_PARTS, kind, 0, 0};
+    tl_health_job job = {data, n, (n + TL_PARTS - 1) / TL_PARTS, stride, sample, kind};
     if (job.part_size < TL_MIN_PART) job.part_size = TL_MIN_PART;
     job.part_size = (job.part_size + TL_BLOCK - 1) / TL_BLOCK * TL_BLOCK;
     job.parts = (int)((n + job.part_size - 1) / job.part_size);
+    job.threads = 1;
 #if defined(__GNUC__)
-    if (parallel && threads > 1 && job.parts > 1)
-        parallel(tl_health_run, &job, threads < job.parts ? threads : job.parts, 0);
-    else
+    if (parallel && thread_number && threads > 1 && job.parts > 1) {
+        job.threads = threads < job.parts ? threads : job.parts;
+        job.thread_number = thread_number;
+        parallel(tl_health_run, &job, job.threads, 0);
+    } else
 #endif
         tl_health_run(&job);
     memset(h, 0, sizeof *h);
     h->min = INFINITY;
     h->max = -INFINITY;
     for (int k = 0; k < job.parts; k++) tl_health_merge(h, &job.results[k]);
-}
-
-/* Copy every stride-th element as float32. */
-static void tl_take_sample(const void *data, int64_t n, int64_t stride, int kind, float *out) {
-    for (int64_t i = 0; i < n; i += stride) {
-        if (kind == 0) *out++ = ((const float *)data)[i];
-        else if (kind == 1) *out++ = (float)((const double *)data)[i];
-        else {
-            uint16_t bits = ((const uint16_t *)data)[i];
-            *out++ = kind == 2 ? tl_half_to_float(bits) : tl_bfloat16_to_float(bits);
-        }
-    }
 }
 
 /* Count the channels of a tensor (outer, channels, inner) that are zero everywhere. */

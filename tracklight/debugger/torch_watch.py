@@ -13,7 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,12 +22,10 @@ from torch.overrides import TorchFunctionMode
 
 from tracklight.debugger.health import (
     KERNEL_KINDS,
+    HealthBuffers,
     compute_health,
     compute_in_memory,
     has_kernel,
-    make_row,
-    sample_memory,
-    take_sample,
 )
 from tracklight.debugger.recorder import MAX_STORED_BYTES, Recorder, make_matrix
 from tracklight.debugger.stacks import capture_stack
@@ -81,12 +79,13 @@ class TorchWatcher:
         self._is_compiled = _is_compiled(model)
         self._handles: list[Any] = []
         self._mode = _FunctionMode(self)
-        self._module_stack: list[tuple[str, torch.nn.Module]] = []
+        self._module_stack: list[_ModuleCall] = []
         self._parameter_rows: dict[int, int] = {}
         self._is_busy = False
         self._has_explicit_steps = False
         self._scale: float | None = None
         self._previous_scale: float | None = None
+        self._buffers = HealthBuffers()
         self._reset_step()
 
     def _reset_step(self) -> None:
@@ -95,6 +94,7 @@ class TorchWatcher:
         self._samples: dict[int, Float32 | torch.Tensor] = {}
         self._takes_samples = False
         self._producers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
+        self._computed: dict[int, _ComputedTensor] = {}
         self._consumers: dict[int, list[int]] = {}
         self._kept: dict[int, tuple[torch.Tensor, list[torch.Tensor]]] = {}
         self._forward: dict[
@@ -192,16 +192,17 @@ class TorchWatcher:
                 self._end_step()
             if torch.is_grad_enabled():
                 self._start_step(args, kwargs)
-        self._module_stack.append((name, module))
+        self._module_stack.append(_ModuleCall(name, module, _is_layer(module)))
 
     def _after_module(
         self, name: str, module: torch.nn.Module, args: Any, kwargs: Mapping[str, Any], output: Any
     ) -> None:
-        if self._module_stack and self._module_stack[-1][1] is module:
-            self._module_stack.pop()
+        is_layer = False
+        if self._module_stack and self._module_stack[-1].module is module:
+            is_layer = self._module_stack.pop().is_layer
         if not self._is_recording() or self._is_inside_layer():
             return
-        if not (_is_layer(module) or (self._is_compiled and module is self._model)):
+        if not (is_layer or (self._is_compiled and module is self._model)):
             return
         own = [self._parameter_rows.get(id(it)) for it in module.parameters(recurse=False)]
         inputs = [*_iter_tensors((args, kwargs))]
@@ -245,7 +246,7 @@ class TorchWatcher:
                 if row is not None:
                     self._set_row(tensor, row)
                 continue
-            scope = self._module_stack[-1][0] if self._module_stack else ""
+            scope = self._module_stack[-1].name if self._module_stack else ""
             label = f"{scope}/{name}" if scope else name
             if index == 0:
                 self._record_arguments(label, inputs)
@@ -273,7 +274,7 @@ class TorchWatcher:
         return is_outside and self._saw_backward and not self._has_explicit_steps
 
     def _is_inside_layer(self) -> bool:
-        return bool(self._module_stack) and _is_layer(self._module_stack[-1][1])
+        return bool(self._module_stack) and self._module_stack[-1].is_layer
 
     def _record(
         self,
@@ -328,7 +329,7 @@ class TorchWatcher:
             if tensor.nbytes > MAX_STORED_BYTES:
                 return
             values = self._rows.get(row)
-            if values is not None and not values[1:4].any():
+            if values is not None and not _has_bad_values(values):
                 self._forward[row] = weakref.ref(tensor), [weakref.ref(it) for it in inputs]
             else:
                 self._kept[row] = tensor.detach(), [it.detach() for it in inputs]
@@ -384,7 +385,7 @@ class TorchWatcher:
             gradient_row = self._get_gradient_row(row, gradient)
             self._compute(gradient_row, gradient)
             values = self._rows.get(gradient_row)
-            if values is not None and values[1:4].any() and row not in self._kept:
+            if values is not None and _has_bad_values(values) and row not in self._kept:
                 self._keep_forward(row)
         finally:
             self._is_busy = was_busy
@@ -498,18 +499,30 @@ class TorchWatcher:
                 if self._takes_samples:
                     self._samples[row] = take_device_sample(tensor)
                 return
-            values = self._rows[row] = make_row()
+            values = self._rows[row] = self._buffers.get_row(row)
+            sample = self._samples[row] = self._buffers.get_sample(row, tensor.numel())
+            known = self._computed.get(id(tensor))
+            if known is not None and known.is_same(tensor, axis):
+                values[:], sample[:] = known.values, known.sample
+                values[0] = order
+                if axis is None:
+                    values[-1] = 0
+                return
             values[0] = order
             kind, threads = _KERNEL_KINDS.get(tensor.dtype), torch.get_num_threads()
             if kind is not None and tensor.is_contiguous():
                 address = tensor.data_ptr()
-                compute_in_memory(address, tensor.shape, kind, values, axis, threads=threads)
-                self._samples[row] = sample_memory(address, tensor.numel(), kind)
+                compute_in_memory(
+                    address, tensor.shape, kind, values, axis, sample, threads=threads
+                )
             else:
                 dtype = _get_dtype(tensor)
                 array, axis = _to_array(tensor.detach(), axis)
-                compute_health(array, dtype, values, axis, threads=threads)
-                self._samples[row] = take_sample(array, dtype)
+                compute_health(array, dtype, values, axis, sample=sample, threads=threads)
+            if not tensor.is_inference():  # such tensors have no version
+                self._computed[id(tensor)] = _ComputedTensor(
+                    weakref.ref(tensor), tensor._version, axis, order, values, sample
+                )
 
     def _collect(self) -> Float32:
         """Return the health matrix; all rows on a device are transferred together."""
@@ -518,6 +531,39 @@ class TorchWatcher:
 
     def _rows_recorded(self) -> bool:
         return bool(self._rows or self._device_rows)
+
+
+class _ModuleCall(NamedTuple):
+    """A module that is running."""
+
+    name: str
+    module: torch.nn.Module
+    is_layer: bool
+
+
+class _ComputedTensor(NamedTuple):
+    """The statistics of a tensor in main memory.
+
+    The same tensor is often seen again: an addition passes its gradient on to both inputs.
+    """
+
+    tensor: weakref.ref[torch.Tensor]
+    version: int
+    channel_axis: int | None
+    order: int
+    values: Float32
+    sample: Float32
+
+    def is_same(self, tensor: torch.Tensor, channel_axis: int | None) -> bool:
+        """Whether a tensor would have the same statistics."""
+        version: int = tensor._version
+        return (
+            self.tensor() is tensor
+            and self.version == version
+            # Otherwise the row is that of another tensor now.
+            and self.values[0] == self.order
+            and channel_axis in (None, self.channel_axis)
+        )
 
 
 class _FunctionMode(TorchFunctionMode):  # type: ignore[misc]
@@ -575,6 +621,11 @@ def _make_hook(function: Callable[..., None], name: str) -> Callable[..., None]:
         function(name, module, *arguments)
 
     return hook
+
+
+def _has_bad_values(values: Float32) -> bool:
+    """Whether a row of the health matrix has NaN or infinities."""
+    return bool(values[1] or values[2] or values[3])
 
 
 def _is_compiled(model: torch.nn.Module) -> bool:

@@ -119,6 +119,66 @@ def test_device_and_kernel_agree(dtype: torch.dtype) -> None:
     np.testing.assert_allclose(row[1:], on_device[1:], rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [0, 1, 1000, 1025, 70_000, 1_300_001])
+def test_threads_compute_the_same_as_one(dtype: torch.dtype, size: int) -> None:
+    tensor = torch.randn(size).to(dtype)
+    tensor[size // 2 : size // 2 + 3] = torch.inf
+    kind = health.KERNEL_KINDS[str(dtype).removeprefix("torch.")]
+    rows, samples = [], []
+    for threads in (1, 2, 3, 7):
+        row, sample = health.make_row(), np.zeros(health.get_sample_size(size), np.float32)
+        address, shape = tensor.data_ptr(), tensor.shape
+        health.compute_in_memory(address, shape, kind, row, None, sample, threads=threads)
+        rows.append(row)
+        samples.append(sample)
+    expected = tensor[:: health.get_sample_stride(size)].float().numpy()
+    for row, sample in zip(rows, samples, strict=True):
+        np.testing.assert_array_equal(row, rows[0])
+        np.testing.assert_array_equal(sample, expected)
+    assert rows[0][3] == tensor.isinf().sum()
+
+
+class Residual(torch.nn.Module):
+    """Tensors that are seen several times, one of them after a change in place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(4, 4)
+        self.same = torch.nn.Identity()
+        self.changed = torch.nn.Identity()
+        self.last = torch.nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.first(x)
+        same = self.same(x)
+        changed = self.changed(x.mul_(3))
+        return self.last(changed) + same
+
+
+def test_tensors_seen_again_have_their_own_statistics(tmp_path: Path) -> None:
+    model = Residual()
+    expected: dict[tuple[str, str], float] = {}
+    inputs = torch.randn(8, 4)
+    with torch.no_grad():
+        first = model.first(inputs)
+        expected["same", "output"] = float(first.norm())
+        expected["changed", "output"] = float((3 * first).norm())
+    with watch(model, tmp_path, every=1):
+        for _ in range(3):
+            model.zero_grad()
+            model(inputs).square().sum().backward()
+    recording = open_recording(tmp_path)
+    norms = recording.get_stat("norm")
+    rows = {(it.name, it.role): row for row, it in enumerate(recording.layout.tensors)}
+    for key, norm in expected.items():
+        assert norms[:, rows[key]] == pytest.approx([norm] * 3, rel=1e-5)
+    # The addition passes its gradient on.
+    total, last = norms[:, rows["add", "gradient"]], norms[:, rows["last", "gradient"]]
+    np.testing.assert_array_equal(total, last)
+    assert (norms[:, rows["changed", "gradient"]] != total).all()
+
+
 def test_writes_the_history_and_the_tensors_of_the_first_problem(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,9 +61,11 @@ STAT_INDEX = {name: index for index, name in enumerate(STATS)}
 HISTOGRAM_BINS = 65
 _SIDE_BINS = HISTOGRAM_BINS // 2
 _MIN_EXPONENT = -40
-#: The bin of a float32 on its side of zero, by the bits of its exponent; -1 for infinities and NaN.
-_SIDE_BIN_OF_EXPONENT = np.clip((np.arange(256) - 126 - _MIN_EXPONENT) // 2 + 1, 0, _SIDE_BINS)
-_SIDE_BIN_OF_EXPONENT[255] = -1
+_SIDE_BIN = np.clip((np.arange(256) - 126 - _MIN_EXPONENT) // 2 + 1, 0, _SIDE_BINS)
+#: The bin of a float32, by the bits of its sign and exponent; infinities and NaN have one of their
+#: own after the others.
+_BIN = np.concatenate([_SIDE_BINS + _SIDE_BIN, _SIDE_BINS - _SIDE_BIN])
+_BIN[[255, 511]] = HISTOGRAM_BINS
 
 #: What a tensor is: an input of the model, an output of a layer or operation, the loss, a gradient
 #: of one of these, a parameter, or the change of a parameter by the optimizer.
@@ -244,15 +246,10 @@ def compute_histograms(samples: Mapping[int, Float32], count: int) -> NDArray[np
     """
     values = np.concatenate([np.empty(0, np.float32), *samples.values()])
     lengths = [len(it) for it in samples.values()]
-    rows = np.repeat(np.fromiter(samples, np.int64, len(samples)), lengths)
-    bits = values.view(np.uint32)
-    side = _SIDE_BIN_OF_EXPONENT[bits >> 23 & 0xFF]
-    is_finite = side >= 0
-    if not is_finite.all():
-        bits, side, rows = bits[is_finite], side[is_finite], rows[is_finite]
-    index = np.where(bits >> 31, _SIDE_BINS - side, _SIDE_BINS + side)
-    counts = np.bincount(rows * HISTOGRAM_BINS + index, minlength=count * HISTOGRAM_BINS)
-    counts = counts.reshape(count, HISTOGRAM_BINS)
+    width = HISTOGRAM_BINS + 1
+    index = _BIN[values.view(np.uint32) >> 23]
+    index += np.repeat(np.fromiter(samples, np.int64, len(samples)) * width, lengths)
+    counts = np.bincount(index, minlength=count * width).reshape(count, width)[:, :HISTOGRAM_BINS]
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     shares: NDArray[np.uint8] = np.ceil(counts * 255 / totals).astype(np.uint8)
     return shares
