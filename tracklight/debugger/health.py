@@ -163,33 +163,6 @@ def get_sample_size(size: int) -> int:
     return -(-size // get_sample_stride(size))
 
 
-class HealthBuffers:
-    """The rows and samples of a step, in memory that the next step uses again.
-
-    A framework allocates the same amounts of memory in every step. Arrays of our own between them
-    would split that memory, and the framework would have to get new pages from the system: that
-    took 3 % of a training step on the CPU.
-    """
-
-    def __init__(self) -> None:
-        self._rows: dict[int, Float32] = {}
-        self._samples: dict[int, Float32] = {}
-
-    def get_row(self, row: int) -> Float32:
-        """Return a row with the values of the last step."""
-        values = self._rows.get(row)
-        if values is None:
-            values = self._rows[row] = make_row()
-        return values
-
-    def get_sample(self, row: int, size: int) -> Float32:
-        """Return the memory for a sample of an array with so many elements."""
-        sample, count = self._samples.get(row), get_sample_size(size)
-        if sample is None or len(sample) != count:
-            sample = self._samples[row] = np.empty(count, np.float32)
-        return sample
-
-
 def make_row() -> Float32:
     """Return a row of a tensor that was not computed."""
     row: Float32 = _EMPTY_ROW.copy()

@@ -20,18 +20,13 @@ import torch
 from numpy.typing import NDArray
 from torch.overrides import TorchFunctionMode
 
-from tracklight.debugger.health import (
-    KERNEL_KINDS,
-    HealthBuffers,
-    compute_health,
-    compute_in_memory,
-    has_kernel,
-)
 from tracklight.debugger.recorder import MAX_STORED_BYTES, Recorder, make_matrix
 from tracklight.debugger.stacks import capture_stack
 from tracklight.debugger.tensor_filter import TensorFilter
 from tracklight.debugger.torch_statistics import (
     DeviceStatistics,
+    MemoryStatistics,
+    get_dtype,
     take_device_sample,
     transfer_samples,
 )
@@ -46,10 +41,6 @@ _IGNORED_FUNCTIONS = frozenset(
     | {"is_floating_point", "register_hook", "requires_grad_", "backward", "zero_", "get_device"}
     | {"empty", "empty_like", "new_empty", "_make_subclass", "clone", "detach", "storage_offset"}
 )  # fmt: skip
-#: The dtypes that the kernel reads; none without the kernel.
-_KERNEL_KINDS: dict[torch.dtype, int] = (
-    {getattr(torch, name): kind for name, kind in KERNEL_KINDS.items()} if has_kernel() else {}
-)
 _COMPILED_NOTE = Message(
     "debugger.note_compiled",
     "The model is compiled, so only its inputs, outputs, gradients and parameters are recorded. "
@@ -85,16 +76,15 @@ class TorchWatcher:
         self._has_explicit_steps = False
         self._scale: float | None = None
         self._previous_scale: float | None = None
-        self._buffers = HealthBuffers()
+        self._memory_rows = MemoryStatistics()
         self._reset_step()
 
     def _reset_step(self) -> None:
-        self._rows: dict[int, Float32] = {}
+        self._memory_rows.reset()
         self._device_rows = DeviceStatistics()
-        self._samples: dict[int, Float32 | torch.Tensor] = {}
+        self._device_samples: dict[int, torch.Tensor] = {}
         self._takes_samples = False
         self._producers: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
-        self._computed: dict[int, _ComputedTensor] = {}
         self._consumers: dict[int, list[int]] = {}
         self._kept: dict[int, tuple[torch.Tensor, list[torch.Tensor]]] = {}
         self._forward: dict[
@@ -168,7 +158,7 @@ class TorchWatcher:
         self.current_step += 1
         kept, batch, state = self._kept, self._batch, self._random_state
         is_skipped = self._is_skipped
-        samples = transfer_samples(self._samples)
+        samples = self._memory_rows.samples | transfer_samples(self._device_samples)
         if self._scale is not None:
             self._divide_gradients(matrix, samples, self._previous_scale or self._scale)
             self._recorder.log_loss_scale(step, self._scale, is_skipped)
@@ -292,7 +282,7 @@ class TorchWatcher:
         name = f"{label}_{calls}" if calls else label
         row = self._recorder.find(name, role)
         if row is None:
-            if not self._filter.matches(name, kind, _get_dtype(tensor)):
+            if not self._filter.matches(name, kind, get_dtype(tensor)):
                 return
             rows = [*input_rows, *(self._find_row(it) for it in inputs)]
             axis = _get_channel_axis(kind, tensor)
@@ -301,7 +291,7 @@ class TorchWatcher:
                     name=name,
                     role=role,
                     type=kind,
-                    dtype=_get_dtype(tensor),
+                    dtype=get_dtype(tensor),
                     size=tensor.numel(),
                     shape=tuple(tensor.shape),
                     channels=0 if axis is None else tensor.shape[axis],
@@ -328,7 +318,7 @@ class TorchWatcher:
         with torch._C.DisableTorchFunction():
             if tensor.nbytes > MAX_STORED_BYTES:
                 return
-            values = self._rows.get(row)
+            values = self._memory_rows.rows.get(row)
             if values is not None and not _has_bad_values(values):
                 self._forward[row] = weakref.ref(tensor), [weakref.ref(it) for it in inputs]
             else:
@@ -384,7 +374,7 @@ class TorchWatcher:
         try:
             gradient_row = self._get_gradient_row(row, gradient)
             self._compute(gradient_row, gradient)
-            values = self._rows.get(gradient_row)
+            values = self._memory_rows.rows.get(gradient_row)
             if values is not None and _has_bad_values(values) and row not in self._kept:
                 self._keep_forward(row)
         finally:
@@ -405,7 +395,7 @@ class TorchWatcher:
                 role="gradient",
                 # The gradient of a tensor is computed by the operations that it is an input of.
                 type=", ".join(dict.fromkeys(f"{it.type} backward" for it in consumers if it.type)),
-                dtype=_get_dtype(gradient),
+                dtype=get_dtype(gradient),
                 size=gradient.numel(),
                 shape=tuple(gradient.shape),
                 inputs=tuple(it for it in rows if it is not None),
@@ -416,14 +406,14 @@ class TorchWatcher:
 
     def _add_parameter(self, name: str, parameter: torch.nn.Parameter) -> None:
         if not parameter.is_floating_point() or not self._filter.matches(
-            name, "", _get_dtype(parameter)
+            name, "", get_dtype(parameter)
         ):
             return
         row = self._recorder.add(
             WatchedTensor(
                 name=name,
                 role="parameter",
-                dtype=_get_dtype(parameter),
+                dtype=get_dtype(parameter),
                 size=parameter.numel(),
                 shape=tuple(parameter.shape),
             )
@@ -456,7 +446,7 @@ class TorchWatcher:
                 described = WatchedTensor(
                     name=name,
                     role="update",
-                    dtype=_get_dtype(update),
+                    dtype=get_dtype(update),
                     size=update.numel(),
                     shape=tuple(update.shape),
                     of=row,
@@ -493,44 +483,21 @@ class TorchWatcher:
         order, self._order = self._order, self._order + 1
         with torch._C.DisableTorchFunction():
             axis = _get_channel_axis(self._recorder.tensors[row].type, tensor)
-            if not tensor.is_cpu or tensor.layout != torch.strided:
-                tensor = tensor.detach()
-                self._device_rows.add(row, order, tensor, axis)
-                if self._takes_samples:
-                    self._samples[row] = take_device_sample(tensor)
+            if tensor.is_cpu and tensor.layout == torch.strided:
+                self._memory_rows.compute(row, order, tensor, axis)
                 return
-            values = self._rows[row] = self._buffers.get_row(row)
-            sample = self._samples[row] = self._buffers.get_sample(row, tensor.numel())
-            known = self._computed.get(id(tensor))
-            if known is not None and known.is_same(tensor, axis):
-                values[:], sample[:] = known.values, known.sample
-                values[0] = order
-                if axis is None:
-                    values[-1] = 0
-                return
-            values[0] = order
-            kind, threads = _KERNEL_KINDS.get(tensor.dtype), torch.get_num_threads()
-            if kind is not None and tensor.is_contiguous():
-                address = tensor.data_ptr()
-                compute_in_memory(
-                    address, tensor.shape, kind, values, axis, sample, threads=threads
-                )
-            else:
-                dtype = _get_dtype(tensor)
-                array, axis = _to_array(tensor.detach(), axis)
-                compute_health(array, dtype, values, axis, sample=sample, threads=threads)
-            if not tensor.is_inference():  # such tensors have no version
-                self._computed[id(tensor)] = _ComputedTensor(
-                    weakref.ref(tensor), tensor._version, axis, order, values, sample
-                )
+            tensor = tensor.detach()
+            self._device_rows.add(row, order, tensor, axis)
+            if self._takes_samples:
+                self._device_samples[row] = take_device_sample(tensor)
 
     def _collect(self) -> Float32:
         """Return the health matrix; all rows on a device are transferred together."""
-        rows = {**self._rows, **self._device_rows.collect()}
+        rows = self._memory_rows.rows | self._device_rows.collect()
         return make_matrix(rows, len(self._recorder.tensors))
 
     def _rows_recorded(self) -> bool:
-        return bool(self._rows or self._device_rows)
+        return bool(self._memory_rows.rows or self._device_rows)
 
 
 class _ModuleCall(NamedTuple):
@@ -539,31 +506,6 @@ class _ModuleCall(NamedTuple):
     name: str
     module: torch.nn.Module
     is_layer: bool
-
-
-class _ComputedTensor(NamedTuple):
-    """The statistics of a tensor in main memory.
-
-    The same tensor is often seen again: an addition passes its gradient on to both inputs.
-    """
-
-    tensor: weakref.ref[torch.Tensor]
-    version: int
-    channel_axis: int | None
-    order: int
-    values: Float32
-    sample: Float32
-
-    def is_same(self, tensor: torch.Tensor, channel_axis: int | None) -> bool:
-        """Whether a tensor would have the same statistics."""
-        version: int = tensor._version
-        return (
-            self.tensor() is tensor
-            and self.version == version
-            # Otherwise the row is that of another tensor now.
-            and self.values[0] == self.order
-            and channel_axis in (None, self.channel_axis)
-        )
 
 
 class _FunctionMode(TorchFunctionMode):  # type: ignore[misc]
@@ -651,28 +593,11 @@ def _iter_nested(values: Iterable[Any]) -> Iterator[torch.Tensor]:
         yield from _iter_tensors(value)
 
 
-def _get_dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
-
-
 def _get_channel_axis(kind: str, tensor: torch.Tensor) -> int | None:
     """Return the axis of the units of an activation that may be dead."""
     if "relu" not in kind.lower() or "backward" in kind or tensor.ndim < 2:
         return None
     return tensor.ndim - 1 if tensor.ndim == 3 else 1
-
-
-def _to_array(tensor: torch.Tensor, axis: int | None) -> tuple[NDArray[Any], int | None]:
-    """Return the memory of a tensor as an array, and the axis of its channels in memory."""
-    if tensor.ndim == 4 and tensor.is_contiguous(memory_format=torch.channels_last):
-        tensor = tensor.permute(0, 2, 3, 1)
-        axis = None if axis is None else 3
-    tensor = tensor.contiguous()
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(np.uint16), axis
-    if tensor.dtype not in (torch.float32, torch.float64, torch.float16):
-        tensor = tensor.float()
-    return tensor.numpy(), axis
 
 
 def _get_random_state() -> dict[str, str]:

@@ -6,6 +6,7 @@ The data of rank 1 contain NaN at step 3. WRAPPED is 1 to watch the model with i
 
 from __future__ import annotations
 
+import os
 import sys
 
 import torch
@@ -34,7 +35,10 @@ def main() -> None:
             optimizer.zero_grad()
             nn.functional.mse_loss(parallel(x), x[:, :1].nan_to_num()).backward()
             optimizer.step()
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+    # On a busy machine, threads of Gloo may still run at the exit of Python and make it crash.
+    os._exit(0)
 
 
 if __name__ == "__main__":
