@@ -12,7 +12,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.frameworks.programs import close_shared_processes
+
 FRAMEWORKS = ("jax", "tensorflow", "torch")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_processes() -> Iterator[None]:
+    """End the processes of programs after the last test."""
+    yield
+    close_shared_processes()
 
 
 @pytest.fixture(autouse=True)

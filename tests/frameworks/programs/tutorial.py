@@ -25,6 +25,7 @@ else:
 keras = tf.keras
 layers = keras.layers
 keras.utils.set_random_seed(1)
+keras.mixed_precision.set_global_policy("float32")
 tf.config.experimental.enable_op_determinism()
 
 RNG = np.random.default_rng(0)
@@ -146,4 +147,6 @@ def profile_in_mixed_precision() -> None:
 
 
 globals()[sys.argv[2]]()
+# The next part may run in the same process.
+summary.create_noop_writer().set_as_default()
 print(json.dumps("done"))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.formats.checkpoints.digests import describe
-from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs import need, run_keras
 from tracklight.formats.checkpoints.registry import open_tensor_file
 from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
 from tracklight.logdir.confined_files import ConfinedFiles
@@ -25,8 +25,8 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     indexes = [path for root in (DATA, MORE) if root for path in Path(root).rglob("*.index")]
     prefixes = [str(path).removesuffix(".index") for path in indexes]
     directory = tmp_path_factory.mktemp("checkpoints")
-    tensors: dict[str, Any] = run_program(
-        "checkpoint_program.py", directory, *prefixes, KERAS_BACKEND="tensorflow"
+    tensors: dict[str, Any] = run_keras(
+        "checkpoint_program.py", directory, *prefixes, backend="tensorflow"
     )
     return tensors
 
@@ -52,7 +52,7 @@ def test_all_tensors_are_listed(expected: dict[str, Any]) -> None:
 
 def test_weights_agree_with_torch_safetensors_and_keras(tmp_path: Path) -> None:
     need("torch", "safetensors", "keras", "h5py")
-    for name, tensors in run_program("weights_program.py", tmp_path, KERAS_BACKEND="torch").items():
+    for name, tensors in run_keras("weights_program.py", tmp_path, backend="torch").items():
         with (tmp_path / name).open("rb") as file:
             opened = open_tensor_file(file, name)
             assert {key: describe(opened.read(key)) for key in tensors} == tensors, name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.frameworks.programs import need, run_keras
 from tests.frameworks.recordings import analyze, check_root_cause
 from tracklight.analysis.debugger.alerts import AlertKind
 from tracklight.analysis.debugger.health_monitor import HealthMonitor
@@ -21,8 +21,8 @@ PROGRAM = PROGRAMS / "debugger_keras.py"
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
 def test_keras(backend: str, tmp_path: Path) -> None:
-    environment = os.environ | {"KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    subprocess.run([sys.executable, PROGRAM, tmp_path], env=environment, check=True)
+    need("keras", backend)
+    run_keras(PROGRAM.name, tmp_path, backend=backend)
     healthy = analyze(tmp_path / "healthy")
     assert list(healthy.alerts) == []
     assert healthy.recording.framework == f"keras/{backend}"

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import tracklight
-from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs import need, run_keras
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
 def test_fairness_callback_logs_every_epoch(backend: str, tmp_path: Path) -> None:
     need("keras", backend)
-    answer = run_program("fairness_program.py", tmp_path, KERAS_BACKEND=backend)
+    answer = run_keras("fairness_program.py", tmp_path, backend=backend)
     assert answer["recall"] == pytest.approx(answer["expected_recall"])
     (warning,) = answer["warnings"]
     assert 'no column "grup"; did you mean "group"?' in warning

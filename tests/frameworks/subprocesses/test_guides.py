@@ -1,4 +1,4 @@
-"""The examples of the guides that need a framework run, each in a process of its own.
+"""The examples of the guides that need a framework run.
 
 Those for users of TensorBoard and W&B are diffs: both versions run, and log the same.
 """
@@ -6,16 +6,13 @@ Those for users of TensorBoard and W&B are diffs: both versions run, and log the
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import tracklight
 from tests.contract.pages import Block, iter_blocks
-from tests.frameworks.programs import TIMEOUT_S, need
+from tests.frameworks.programs import execute, need
 from tests.frameworks.record_comparison import iter_differences
 
 pytestmark = pytest.mark.slow
@@ -41,39 +38,34 @@ def apply(block: Block, removed: str) -> str:
     return "\n".join(line[1:] for line in kept)
 
 
-def run(code: str, folder: Path) -> str:
-    """Run a program in a folder and return what it prints."""
+def run(code: str, folder: Path, backend: str | None = None) -> str:
+    """Run a program in a folder and return what it prints.
+
+    Args:
+        code: The program.
+        folder: Its working directory.
+        backend: The framework that it uses; such programs run in the process of that backend of
+            Keras. None for a process of its own.
+    """
     folder.mkdir(exist_ok=True)
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
-    assert result.returncode == 0, result.stderr[-4000:]
-    return result.stdout
+    program = folder / "program.py"
+    program.write_text(code, encoding="utf-8")
+    if backend is None:
+        return execute(program, cwd=folder)
+    return execute(program, cwd=folder, process=f"keras on {backend}", KERAS_BACKEND=backend)
 
 
 @pytest.mark.parametrize(
-    ("block", "packages"),
-    [
-        (PYTORCH, ("torch", "tensorboard")),
-        (TF_SUMMARY, ("tensorflow", "tensorboard")),
-        (KERAS, ("keras", "tensorflow")),
-    ],
+    ("block", "backend"),
+    [(PYTORCH, "torch"), (TF_SUMMARY, "tensorflow"), (KERAS, "tensorflow")],
     ids=["torch", "tf.summary", "keras"],
 )
-def test_both_versions_log_the_same(
-    block: Block, packages: tuple[str, ...], tmp_path: Path
-) -> None:
-    need(*packages)
+def test_both_versions_log_the_same(block: Block, backend: str, tmp_path: Path) -> None:
+    need(backend, "keras", "tensorboard")
     before, after = apply(block, "+"), apply(block, "-")
     assert "tracklight" in after and "tracklight" not in before
-    run(before, tmp_path / "before")
-    run(after, tmp_path / "after")
+    run(before, tmp_path / "before", backend)
+    run(after, tmp_path / "after", backend)
     differences = set(iter_differences(tmp_path / "before/logs", tmp_path / "after/logs", 1e-5))
     assert {line for line in differences if not line.endswith(GRAPHS)} == set()
     with tracklight.open(tmp_path / "after" / "logs") as log:
@@ -83,7 +75,7 @@ def test_both_versions_log_the_same(
 def test_both_versions_read_the_same(tmp_path: Path) -> None:
     need("tensorboard")
     # `Scalars` does not find what TensorFlow 2 logs.
-    run(apply(PYTORCH, "-"), tmp_path)
+    run(apply(PYTORCH, "-"), tmp_path, "torch")
     before, after = (run(apply(READING, removed) + PRINT, tmp_path) for removed in "+-")
     values = json.loads(after.splitlines()[-1])
     assert len(values) == 100
@@ -162,7 +154,7 @@ def join_blocks(page: str, *contents: str) -> str:
 def test_debugger_guide_finds_the_cause_in_pytorch(tmp_path: Path) -> None:
     need("torch")
     code = join_blocks("debugger.md", 'watch(model, "logs/run1"):', "normalize", "root_cause")
-    printed = run(TORCH_NAMES + code, tmp_path)
+    printed = run(TORCH_NAMES + code, tmp_path, "torch")
     assert '"log" produced' in printed
 
 
@@ -176,15 +168,14 @@ def test_debugger_guide_records_jax(tmp_path: Path) -> None:
 def test_keras_page_and_its_neighbors_run(tmp_path: Path) -> None:
     need("keras", "tensorflow")
     code = join_blocks("frameworks/keras.md") + join_blocks("fairness.md", "keras.Fairness")
-    run(KERAS_NAMES + code + join_blocks("debugger.md", "model.fit"), tmp_path)
+    run(KERAS_NAMES + code + join_blocks("debugger.md", "model.fit"), tmp_path, "tensorflow")
     with tracklight.open(tmp_path / "logs") as log:
         assert {"run1/train", "run1/validation", "run1/rate"} <= set(log.runs)
         assert len(log.graph("run1/rate", tag="my_function")) > 0
 
 
-def test_graphs_page_logs_both_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphs_page_logs_both_models(tmp_path: Path) -> None:
     need("keras", "torch")
-    monkeypatch.setenv("KERAS_BACKEND", "torch")
-    run(GRAPH_NAMES + join_blocks("dashboards/graphs.md"), tmp_path)
+    run(GRAPH_NAMES + join_blocks("dashboards/graphs.md"), tmp_path, "torch")
     with tracklight.open(tmp_path / "logs") as log:
         assert len(log.graph("keras")) > 0 and len(log.graph("torch")) > 0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tests.frameworks.programs import HERE, need, run_program
+from tests.frameworks.programs import HERE, need, run_keras, run_program
 from tests.writer.event_files import iter_events
 from tracklight.analysis.profiles.captures.files import list_captures, open_capture
 from tracklight.analysis.profiles.steps import detect_steps
@@ -45,7 +45,7 @@ class Training(NamedTuple):
 def training(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Training:
     need("keras", request.param)
     logdir = tmp_path_factory.mktemp(request.param)
-    output = run_program("keras_training.py", logdir, KERAS_BACKEND=request.param)
+    output = run_keras("keras_training.py", logdir, backend=request.param)
     return Training(request.param, logdir, output)
 
 
@@ -146,7 +146,9 @@ def test_writes_embeddings_for_the_projector(training: Training) -> None:
 def test_tensorboard_opens_the_embeddings(training: Training) -> None:
     pytest.importorskip("tensorboard")
     need("werkzeug")
-    output = run_program("projector_reader.py", training.logdir, "ours/train")
+    output = run_program(
+        "projector_reader.py", training.logdir, "ours/train", process="tensorboard"
+    )
     assert output["names"] == ["words:00002", "words:00001", "words:00000"]
     assert np.allclose(np.reshape(output["tensor"], (50, 8)), training.output["words"])
     assert output["metadata"].startswith("w0\nw1\n")
@@ -162,7 +164,7 @@ def test_profiles_batches_as_steps(training: Training) -> None:
 
 def test_logs_the_same_as_the_keras_callback(tmp_path: Path) -> None:
     need("keras", "tensorflow")
-    run_program("keras_training.py", tmp_path, "--original", KERAS_BACKEND="tensorflow")
+    run_keras("keras_training.py", tmp_path, "--original", backend="tensorflow")
     both = Training("tensorflow", tmp_path, None)
     ours, theirs = both.read("ours/train"), both.read("theirs/train")
     for tag, values in theirs.items():
@@ -177,7 +179,7 @@ def test_logs_the_same_as_the_keras_callback(tmp_path: Path) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_misuse_warns_without_breaking_training(backend: str, tmp_path: Path) -> None:
     need("keras", backend)
-    output = run_program("keras_misuse.py", tmp_path, KERAS_BACKEND=backend)
+    output = run_keras("keras_misuse.py", tmp_path, backend=backend)
     starts = [
         "`histogram_freq` must be a number of epochs",
         "`update_freq` must be 'epoch'",

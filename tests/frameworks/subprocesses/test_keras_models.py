@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs import need, run_keras
 from tracklight.keras.model_json import is_supported_model_json
 
 TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["a", 0, 0]}}
@@ -38,7 +38,7 @@ def test_detects_supported_model_json(layer: Any, is_supported: bool) -> None:
 def results(request: pytest.FixtureRequest) -> Any:
     """Return the connections of models of every type."""
     need("keras", "tensorboard", request.param)
-    return run_program("keras_models.py", KERAS_BACKEND=request.param)
+    return run_keras("keras_models.py", backend=request.param)
 
 
 def test_connects_layers(results: Any) -> None:

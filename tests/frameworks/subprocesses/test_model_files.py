@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs import need, run_keras
 from tracklight.analysis.graphs.model import INPUT, OUTPUT, Graph
 from tracklight.analysis.graphs.model_files.graph_builder import INITIALIZER
 from tracklight.analysis.graphs.model_files.weights import read_weights, summarize_weights
@@ -48,14 +48,14 @@ def sum_weights(graph: Graph) -> dict[str, float]:
 def tensorflow_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     need("tensorflow")
     folder = tmp_path_factory.mktemp("tensorflow")
-    return folder, run_program("model_files_program.py", "tensorflow", folder)
+    return folder, run_keras("model_files_program.py", "tensorflow", folder, backend="tensorflow")
 
 
 @pytest.fixture(scope="module")
 def torch_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     need("torch", "safetensors")
     folder = tmp_path_factory.mktemp("torch")
-    return folder, run_program("model_files_program.py", "torch", folder)
+    return folder, run_keras("model_files_program.py", "torch", folder, backend="torch")
 
 
 @pytest.mark.parametrize(("name", "edges"), [("float", 6), ("dynamic", 6), ("loop", 0)])

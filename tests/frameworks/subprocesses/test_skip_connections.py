@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.dashboards.graphs.graph_log import GraphClient
-from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs import need, run_keras
 from tracklight.plugin import Empty
 
 BLOCKS = 3
@@ -16,7 +16,7 @@ BLOCKS = 3
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
 def test_finds_skip_connection_of_every_block(backend: str, tmp_path: Path) -> None:
     need("keras", backend)
-    run_program("skip_connections_program.py", tmp_path / "run", KERAS_BACKEND=backend)
+    run_keras("skip_connections_program.py", tmp_path / "run", backend=backend)
     client = GraphClient(tmp_path)
     kinds = set()
     for graph in client.dashboard.graphs(Empty()).graphs:

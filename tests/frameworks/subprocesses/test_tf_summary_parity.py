@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs import need, run_keras
 from tests.frameworks.programs.summary_calls import (
     SAME_BUCKETS,
     SAME_BYTES,
@@ -23,9 +23,9 @@ from tracklight.formats.tensor import decode_tensor
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    need("tensorflow")
+    need("keras", "tensorflow")
     path = tmp_path_factory.mktemp("logs")
-    run_program("summary_calls.py", path)
+    run_keras("summary_calls.py", path, backend="tensorflow")
     return path
 
 
@@ -93,5 +93,5 @@ def test_same_curves(logdir: Path, name: str) -> None:
 
 
 def test_recorded_signatures_agree_with_tensorflow() -> None:
-    need("tensorflow")
-    assert run_program("tf_signatures_program.py") == SIGNATURES
+    need("keras", "tensorflow")
+    assert run_keras("tf_signatures_program.py", backend="tensorflow") == SIGNATURES

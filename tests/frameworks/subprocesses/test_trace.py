@@ -101,7 +101,7 @@ def test_missing_or_empty_trace_warns(traced: Traced) -> None:
 
 def test_tensorboard_reads_the_graphs(traced: Traced) -> None:
     pytest.importorskip("tensorboard")
-    output = run_program("graph_reader.py", traced.logdir)
+    output = run_program("graph_reader.py", traced.logdir, process="tensorboard")
     assert output["tags"] == ["empty", "graph", "profile"]
     assert output["nodes"]["graph"] == output["nodes"]["profile"] > 3
 

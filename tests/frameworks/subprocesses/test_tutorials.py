@@ -49,7 +49,13 @@ def test_tutorial_logs_the_same_values(part: str, tmp_path: Path) -> None:
     need("tensorflow", "keras", "tensorboard", "matplotlib")
     for imports in ("original", "tracklight"):
         (tmp_path / imports).mkdir()
-        run_program("tutorial.py", imports, part, cwd=tmp_path / imports)
+        run_program(
+            "tutorial.py",
+            imports,
+            part,
+            cwd=tmp_path / imports,
+            process=f"tutorial with {imports} imports",
+        )
     theirs, ours = tmp_path / "original/logs", tmp_path / "tracklight/logs"
     differences = set(iter_differences(theirs, ours, rtol=1e-5))
     assert {line for line in differences if not line.endswith(GRAPHS)} == PARTS[part]
