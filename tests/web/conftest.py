@@ -6,13 +6,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 import tracklight
 from tests.web.chinese_log import write_chinese_log
 from tests.web.embedding_log import write_embedding_log
 from tests.web.event_writer import write_sweep
 from tests.web.image_log import write_image_log
+from tests.web.page_pool import ContextPool
 from tests.web.scalar_log import write_scalar_log
 from tests.web.study_log import write_study
 from tests.web.text_log import write_text_log
@@ -27,6 +35,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # Pages of a context share a process; see page_pool.py.
+    "--renderer-process-limit=1",
 ]
 # Generous, for busy machines: only a failing test waits this long.
 TIMEOUT_MS = 60_000
@@ -58,11 +68,20 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Return a function that opens a page of a given size and theme.
+@pytest.fixture(scope="module")
+def context_pool(browser: Browser) -> Iterator[ContextPool]:
+    """Contexts for the tests of a file, which mostly load the same server."""
+    pool = ContextPool(browser)
+    yield pool
+    pool.close()
 
-    An error or a warning in the browser console fails the test.
+
+@pytest.fixture
+def open_page(browser: Browser, context_pool: ContextPool) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens a page of a given width, with a storage of its own.
+
+    Options are those of a browser context, such as ``color_scheme``. An error or a warning in the
+    browser console fails the test.
     """
     errors: list[str] = []
 
@@ -76,12 +95,17 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
 
     with ExitStack() as stack:
 
-        def open_page(address: str, width: int = 1440, **options: object) -> Page:
-            size = {"width": width, "height": 900}
-            context = browser.new_context(viewport=size, **options)
-            stack.callback(context.close)
-            context.set_default_timeout(TIMEOUT_MS)
-            page = context.new_page()
+        def open_page(address: str, width: int = 1440, **options: Any) -> Page:
+            size: ViewportSize = {"width": width, "height": 900}
+            if options:
+                context = browser.new_context(viewport=size, **options)
+                stack.callback(context.close)
+                page = context.new_page()
+            else:
+                reused = context_pool.take()
+                stack.callback(context_pool.put_back, reused)
+                page = reused.open_page(size)
+            page.set_default_timeout(TIMEOUT_MS)
             page.on("console", record_message)
             page.on("pageerror", lambda error: errors.append(str(error)))
             page.goto(address)

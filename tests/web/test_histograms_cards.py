@@ -39,7 +39,7 @@ board = board_fixture(write_histogram_log, "module")
 
 @pytest.fixture
 def page(board: str, open_page: OpenPage) -> Page:
-    page = open_page(f"{board}?tab=histograms", accept_downloads=True)
+    page = open_page(f"{board}?tab=histograms")
     drawn_histogram(page, "layer/weights")
     return page
 

@@ -302,7 +302,7 @@ def test_shows_message_before_first_step(board: str, open_page: OpenPage) -> Non
 
 
 def test_downloads(board: str, open_page: OpenPage) -> None:
-    page = open_page(board + "&tags=pr/cat&step=100", accept_downloads=True)
+    page = open_page(board + "&tags=pr/cat&step=100")
     chart(page, "pr/cat")
 
     def download_file(item: str) -> tuple[str, bytes]:

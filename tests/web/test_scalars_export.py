@@ -38,7 +38,7 @@ def board(logdir: Path) -> Iterator[str]:
 
 @pytest.fixture
 def page(board: str, open_page: Callable[..., Page]) -> Page:
-    page = open_page(f"{board}?tags=train/loss&smoothing=0", accept_downloads=True)
+    page = open_page(f"{board}?tags=train/loss&smoothing=0")
     drawn_chart(page, "train/loss")
     return page
 

@@ -54,7 +54,7 @@ def test_copies_link(sweep: str, open_page: OpenPage) -> None:
 def test_static_html_shows_the_view_in_the_same_colors(
     sweep: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
-    page = open_page(sweep + VIEW, accept_downloads=True)
+    page = open_page(sweep + VIEW)
     drawn_chart(page, "train/loss")
     file = tmp_path / "view.html"
     found = download(page, "Static HTML")
@@ -70,7 +70,7 @@ def test_static_html_shows_the_view_in_the_same_colors(
 
 
 def test_image_shows_the_charts(sweep: str, open_page: OpenPage) -> None:
-    page = open_page(sweep + VIEW, accept_downloads=True)
+    page = open_page(sweep + VIEW)
     drawn_chart(page, "train/loss")
     color = run_color(page, "vit")
     image = Image.open(download(page, "Image").path()).convert("RGB")
@@ -82,7 +82,7 @@ def test_image_shows_the_charts(sweep: str, open_page: OpenPage) -> None:
 
 
 def test_image_shows_svg(graph_board: str, open_page: OpenPage) -> None:
-    page = open_page(graph_board, accept_downloads=True)
+    page = open_page(graph_board)
     node = get_stable_box(page.locator("[data-node='net']"))
     view = get_stable_box(page.locator("[data-view]"))
     image = Image.open(download(page, "Image").path()).convert("RGB")
@@ -94,9 +94,7 @@ def test_image_shows_svg(graph_board: str, open_page: OpenPage) -> None:
 
 
 def test_image_shows_webgl(points: str, open_page: OpenPage) -> None:
-    page = open_page(
-        f"{points}&dimensions=2&color-by=side&point-style=points", accept_downloads=True
-    )
+    page = open_page(f"{points}&dimensions=2&color-by=side&point-style=points")
     drawn_points(page)
     image = Image.open(download(page, "Image").path()).convert("RGB")
     counts = {pixel: count for count, pixel in image.getcolors(1 << 24) or []}

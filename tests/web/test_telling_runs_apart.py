@@ -82,7 +82,7 @@ def test_minimum_number_of_runs(seeds: str, open_page: OpenPage) -> None:
 
 
 def test_csv_of_bands_has_bands(seeds: str, open_page: OpenPage) -> None:
-    page = open_page(seeds, accept_downloads=True)
+    page = open_page(seeds)
     drawn_chart(page, "loss")
     with page.expect_download() as download:
         choose_menu_item(page, "loss", "Export CSV")
