@@ -36,6 +36,10 @@ it('draws nothing of a counter that is always 0', () => {
 
 it('has the last value at or before a time', () => {
   expect([-1, 0, 49, 50, 90].map((time) => getCounterValue(COUNTER, time))).toEqual([
-    null, 2, 2, 4, 0,
+    null,
+    2,
+    2,
+    4,
+    0,
   ]);
 });
