@@ -121,9 +121,15 @@ def sample_counter(counter: Counter, start_ps: float, end_ps: float, cells: int)
         cell_first = np.flatnonzero(np.diff(cell, prepend=-1))
         # A cell begins with the last value of the one before.
         at_start = np.append(before if is_known else -np.inf, changes[cell_first[1:] - 1])
-        changes = np.maximum(np.maximum.reduceat(changes, cell_first), at_start)
-        cell_ps = (end_ps - start_ps) / cells
-        inside = start_ps + cell[cell_first].astype(np.float64) * cell_ps
+        highest = np.maximum(np.maximum.reduceat(changes, cell_first), at_start)
+        # After a cell without a neighbor, the counter keeps its last value.
+        at_end = changes[np.append(cell_first[1:], len(changes)) - 1]
+        cell = cell[cell_first]
+        is_alone = np.append(cell[1:], cells) > cell + 1
+        cell = np.append(cell, cell[is_alone] + 1)
+        order = np.argsort(cell, kind="stable")
+        changes = np.append(highest, at_end[is_alone])[order]
+        inside = start_ps + cell[order].astype(np.float64) * ((end_ps - start_ps) / cells)
     return CounterTrack(
         kind=counter.kind,
         name=counter.name,
