@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import lzma
 import math
+import pickle
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -16,7 +18,7 @@ from tests.analysis.profiles.raw_captures import is_work, measure_union, read_ra
 from tests.analysis.profiles.sample_captures import DATA
 from tracklight.analysis.profiles.tables.profile_data import ProfileData
 from tracklight.cli import main
-from tracklight.errors import LogError, RunNotFoundError, UsageError
+from tracklight.errors import FormatError, LogError, RunNotFoundError, UsageError
 
 TORCH, JAX = "torch_f32.pt.trace.json.gz", "jax_bf16.xplane.pb"
 MS = 1e9
@@ -137,3 +139,87 @@ def test_json_has_the_same_tables(logs: Path, capsys: pytest.CaptureFixture[str]
     (allocator,) = (row for row in jax["memory"] if row["is_device"])
     assert allocator["peak_bytes"] == pytest.approx(14.7e6, rel=0.01)
     assert {row["tensor_cores"] for row in jax["kernels"]} == {"yes", "no"}
+
+
+def read_live_bytes(content: dict[str, Any]) -> list[int]:
+    """Return the memory in use after each call of the first device of a snapshot.
+
+    The recording began with an empty allocator.
+    """
+    live: dict[int, int] = {}
+    totals = [0]
+    for call in content["device_traces"][0]:
+        if call["action"] == "alloc":
+            live[call["addr"]] = call["size"]
+        elif call["action"] == "free_completed":
+            live.pop(call["addr"])
+        totals.append(sum(live.values()))
+    return totals
+
+
+def test_memory_snapshot_has_its_peak(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = lzma.decompress((DATA / "torch_memory_snapshot.pickle.xz").read_bytes())
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "memory_snapshot.pickle").write_bytes(data)
+    profile = load(tmp_path, "torch")
+    peak = max(read_live_bytes(pickle.loads(data)))
+    (device,) = profile.memory.to_records()
+    assert (device["allocator"], device["peak_bytes"]) == ("GPU 0", peak)
+    assert device["reserved_bytes"] >= peak and device["peak_ms"] > 0
+    assert math.isnan(device["capacity_bytes"])
+    at_peak = profile.memory_at_peak.to_records()
+    assert sum(row["bytes"] for row in at_peak) == peak
+    assert {"weights", "gradients", "optimizer"} <= {row["category"] for row in at_peak}
+    assert len(profile.steps) == len(profile.ops) == len(profile.counters) == 0
+    assert "a memory snapshot" in repr(profile)
+
+    assert main(["inspect", "--profile", "--logdir", str(tmp_path), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["profiles"]
+    assert (row["session"], row["summary"], row["problem"]) == (
+        "memory_snapshot.pickle",
+        None,
+        None,
+    )
+    assert row["memory"][0]["peak_bytes"] == peak and row["memory_at_peak"] == at_peak
+    assert main(["inspect", "--profile", "--logdir", str(tmp_path)]) == 0
+    assert f"GPU 0: at most {peak / 1e6:.0f} MB in use" in capsys.readouterr().out
+
+
+def test_snapshot_beside_a_trace_is_taken_by_name(logs: Path) -> None:
+    data = lzma.decompress((DATA / "torch_memory_snapshot.pickle.xz").read_bytes())
+    (logs / "torch" / "memory_snapshot.pickle").write_bytes(data)
+    assert load(logs, "torch").session == "1794790000000000000"
+    assert len(load(logs, "torch", "memory_snapshot.pickle").memory) == 1
+    (logs / "torch" / "memory_snapshot.pickle").write_bytes(b"cut")
+    with pytest.raises(FormatError):
+        load(logs, "torch", "memory_snapshot.pickle")
+
+
+def test_memory_at_peak_of_a_trace_is_its_peak(logs: Path) -> None:
+    profile = load(logs, "jax")
+    for allocator in profile.memory.to_records():
+        rows = [
+            row
+            for row in profile.memory_at_peak.to_records()
+            if row["allocator"] == allocator["allocator"]
+        ]
+        assert sum(row["bytes"] for row in rows) == pytest.approx(allocator["peak_bytes"], rel=0.01)
+    programs = profile.program_memory.to_records()
+    assert programs and all(row["peak_bytes"] <= row["allocated_bytes"] for row in programs)
+
+
+def test_counters_are_in_the_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = [
+        {"ph": "X", "pid": 1, "tid": 1, "name": "step", "ts": 0, "dur": 100},
+        {"ph": "C", "pid": 1, "name": "power", "ts": 0, "args": {"W": 100}},
+        {"ph": "C", "pid": 1, "name": "power", "ts": 50, "args": {"W": 300}},
+    ]
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    assert main(["inspect", "--profile", "--logdir", str(tmp_path), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["profiles"]
+    assert row["counters"] == [
+        {
+            "counter": 0, "kind": "recorded", "process": "1", "name": "power", "count": 2,
+            "min": 100, "mean": 200, "max": 300, "last": 300,
+        }
+    ]  # fmt: skip

@@ -46,6 +46,14 @@ def test_formats_a_capture(logs: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "86.8 %  input: 42.787 ms" in output
 
 
+def test_names_instructions_of_xla(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their kinds, such as matrix product, do not tell them apart."""
+    shutil.copyfile(DATA / "jax_bf16.xplane.pb", tmp_path / "vm.xplane.pb")
+    assert main(["inspect", "--profile", "--logdir", str(tmp_path)]) == 0
+    (line,) = (it for it in capsys.readouterr().out.splitlines() if "longest ops" in it)
+    assert re.search(r" gemm_fusion_dot\.1 [\d.]+ µs,", line) and "matrix product" not in line
+
+
 def test_reports_a_log_without_captures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "--profile", "--logdir", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "no profiles found\n"

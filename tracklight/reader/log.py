@@ -484,7 +484,8 @@ class Log:
         Args:
             run: The run.
             session: The session of the capture, as `tracklight inspect --profile` lists it; by
-                default the last one of the run.
+                default the last one of the run. Memory snapshots are taken only by name, or if the
+                run has nothing else.
             host: The host or worker; by default the first one.
 
         Raises:
@@ -497,23 +498,23 @@ class Log:
             >>> profile.steps.to_pandas()["total_ms"].median()
             4.31
         """
-        from tracklight.analysis.profiles.captures.files import get_capture_time_s, open_capture
-        from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
-        from tracklight.analysis.profiles.tables.profile_data import ProfileData
+        from tracklight.analysis.profiles.captures.files import get_capture_time_s
+        from tracklight.analysis.profiles.tables.profile_data import load_profile
 
         self._get_tags(run)
         captures = self._catalog.captures()
-        files = [it for it in captures if it.run == run and it.kind not in MEMORY_KINDS]
+        files = [it for it in captures if it.run == run and it.kind != "pprof"]
         if not files:
             raise LogError(f'Run "{run}" has no profiler capture.')
-        chosen = session or max(files, key=get_capture_time_s).session
+        traces = [it for it in files if it.kind not in MEMORY_KINDS]
+        chosen = session or max(traces or files, key=get_capture_time_s).session
         hosts = [it for it in files if it.session == chosen and host in (None, it.host)]
         if not hosts:
             known = ", ".join(sorted({f"{it.session} ({it.host})" for it in files}))
             wanted = " ".join(filter(None, (session, host)))
             raise LogError(f'Run "{run}" has no capture "{wanted}". It has {known}.')
         with self._catalog.fetch_capture(hosts[0]) as path:
-            return ProfileData(run, chosen, hosts[0].host, AnalyzedTrace(open_capture(path)))
+            return load_profile(run, chosen, hosts[0].host, path, hosts[0].kind)
 
     def hparams(self, metrics: NameFilter = None, *, reduce: Reduction = "last") -> HParamsTable:
         """Return the hyperparameters of all trials, with their metrics, status and times.

@@ -7,6 +7,7 @@ Each ``summarize_`` function yields structs, which `encode_json` encodes for pro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,17 +33,17 @@ from tracklight.analysis.graphs import statistics
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file, parse_logged_graph
 from tracklight.analysis.graphs.statistics import GraphSummary, summarize_graph
 from tracklight.analysis.profiles import summary as profile_summary
-from tracklight.analysis.profiles.captures.files import Capture, list_captures, open_capture
+from tracklight.analysis.profiles.captures.files import Capture, list_captures
 from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.summary import ProfileSummary
-from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
-from tracklight.analysis.profiles.tables.profile_data import ProfileData
+from tracklight.analysis.profiles.tables.profile_data import load_profile
 from tracklight.errors import TracklightError
 from tracklight.logdir.confined_files import ConfinedFiles
 from tracklight.logdir.roots import Root
 from tracklight.reader.listing import Selection, escape_unprintable
 from tracklight.reader.log import Log
 from tracklight.util.json_number import to_json_number
+from tracklight.util.memory import format_bytes
 
 #: The plugin name of a graph that was read from a model file instead of a log.
 FILE_PLUGIN = "file"
@@ -62,9 +63,10 @@ class InspectedGraph(msgspec.Struct):
 
 
 class InspectedProfile(msgspec.Struct, omit_defaults=True):
-    """A profiler capture; ``problem`` says why there is no summary.
+    """A profiler capture; ``problem`` says why it cannot be read.
 
-    The tables are those of `ProfileData`, one object per row. Unknown numbers are null.
+    The tables are those of `ProfileData`, one object per row. Unknown numbers are null. Memory
+    snapshots have no summary.
     """
 
     run: str
@@ -78,6 +80,9 @@ class InspectedProfile(msgspec.Struct, omit_defaults=True):
     operators: list[dict[str, Any]] | None = None
     kernels: list[dict[str, Any]] | None = None
     memory: list[dict[str, Any]] | None = None
+    memory_at_peak: list[dict[str, Any]] | None = None
+    program_memory: list[dict[str, Any]] | None = None
+    counters: list[dict[str, Any]] | None = None
     utilization: Utilization | None = None
 
 
@@ -137,26 +142,38 @@ def iter_graph_lines(graphs: Sequence[InspectedGraph]) -> Iterator[str]:
 def summarize_profiles(
     roots: Iterable[Root], *, with_tables: bool = False
 ) -> Iterator[InspectedProfile]:
-    """Summarize every profiler capture below the roots.
+    """Summarize every profiler capture below the roots, memory snapshots included.
 
     Args:
         roots: The log directories.
-        with_tables: Whether to include the tables of steps, devices, ops, kernels and memory.
+        with_tables: Whether to include the tables of steps, devices, ops, kernels, memory and
+            counters. Those of memory snapshots are always included.
     """
-    for capture in list_captures(roots):
+    for capture in list_captures(roots, with_snapshots=True):
         yield _summarize_profile(capture, with_tables)
 
 
 def _summarize_profile(capture: Capture, with_tables: bool) -> InspectedProfile:
     names = capture.run, capture.session, capture.host
     try:
-        data = ProfileData(*names, AnalyzedTrace(open_capture(capture.path)))
+        data = load_profile(*names, capture.path, capture.kind)
+        if capture.kind == "snapshot":
+            return InspectedProfile(
+                *names,
+                None,
+                None,
+                memory=data.memory.to_records(),
+                memory_at_peak=data.memory_at_peak.to_records(),
+            )
         profile = InspectedProfile(*names, data.summary, None)
         if with_tables:
             profile.steps, profile.devices = data.steps.to_records(), data.devices.to_records()
             profile.ops, profile.kernels = data.ops.to_records(), data.kernels.to_records()
             profile.operators = data.operators().to_records()
             profile.memory = data.memory.to_records()
+            profile.memory_at_peak = data.memory_at_peak.to_records()
+            profile.program_memory = data.program_memory.to_records()
+            profile.counters = data.counters.to_records()
             profile.utilization = data.utilization
         return profile
     except (TracklightError, OSError) as error:
@@ -166,11 +183,28 @@ def _summarize_profile(capture: Capture, with_tables: bool) -> InspectedProfile:
 def iter_profile_lines(profiles: Sequence[InspectedProfile]) -> Iterator[str]:
     """Format profiles for a terminal."""
     for profile in profiles:
-        summary = profile.summary
-        lines = profile_summary.iter_summary_lines(summary) if summary else [profile.problem]
+        if profile.summary:
+            lines: Iterable[str | None] = profile_summary.iter_summary_lines(profile.summary)
+        else:
+            lines = [profile.problem] if profile.problem else _iter_snapshot_lines(profile)
         yield from _iter_block((profile.run, profile.session, profile.host), lines)
     if not profiles:
         yield "no profiles found"
+
+
+def _iter_snapshot_lines(profile: InspectedProfile) -> Iterator[str]:
+    for device in profile.memory or []:
+        in_use, reserved = device["peak_bytes"], int(device["reserved_bytes"])
+        yield (
+            f"{device['allocator']}: at most {format_bytes(in_use)} in use, "
+            f"{format_bytes(reserved)} reserved"
+        )
+        categories: Counter[str] = Counter()
+        for row in profile.memory_at_peak or []:
+            if row["allocator"] == device["allocator"]:
+                categories[row["category"]] += row["bytes"]
+        for category, size in categories.most_common():
+            yield f"  {100 * size / max(in_use, 1):5.1f} %  {category}: {format_bytes(size)}"
 
 
 def summarize_embeddings(roots: Sequence[Root]) -> Iterator[InspectedEmbedding]:

@@ -136,11 +136,17 @@ def _iter_xspace(data: bytes) -> Iterator[RawEvent]:
             yield from _iter_plane(get_fields(plane_bytes))
 
 
+#: The line of a plane with the values of counters, which are no events.
+COUNTER_LINE = b"_counters_"
+
+
 def _iter_plane(plane: dict[int, list[Any]]) -> Iterator[RawEvent]:
     process = plane[2][0].decode() if plane[2] else ""
     event_names, stat_names = read_names(plane[4]), read_names(plane[5])
     for line_bytes in plane[3]:
         line = get_fields(line_bytes)
+        if line[2] == [COUNTER_LINE]:
+            continue
         line_start_ps = 1000 * (line[3][0] if line[3] else 0)
         for event_bytes in line[4]:
             event = get_fields(event_bytes)

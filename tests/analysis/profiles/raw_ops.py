@@ -65,7 +65,13 @@ def sum_nested(events: list[RawEvent]) -> dict[int, int]:
 # --- PyTorch -------------------------------------------------------------------------------------
 
 DEVICE_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
-TYPE_BYTES = {"float": 4, "double": 8, "long int": 8, "bool": 1, "c10::BFloat16": 2, "c10::Half": 2}
+TYPE_BYTES = {
+    "float": 4, "double": 8, "long int": 8, "bool": 1, "c10::BFloat16": 2, "c10::Half": 2,
+    "c10::Float8_e4m3fn": 1,
+}  # fmt: skip
+MATMULS = (
+    "aten::mm", "aten::bmm", "aten::matmul", "aten::addmm", "aten::baddbmm", "aten::_scaled_mm",
+)  # fmt: skip
 COPIES = ("aten::copy_", "aten::cat", "aten::clone", "aten::fill_", "aten::zero_")
 
 
@@ -95,7 +101,7 @@ def compute_torch_cost(event: RawEvent) -> tuple[float, float] | None:
     shapes = [shape for shape, _ in inputs]
     read = sum(prod(shape) * item for shape, item in inputs)
     flops = written = float(max(prod(shape) for shape in shapes))
-    if event.name in ("aten::mm", "aten::bmm", "aten::matmul", "aten::addmm", "aten::baddbmm"):
+    if event.name in MATMULS:
         left, right = shapes[1:3] if "add" in event.name else shapes[:2]
         written = prod(left[:-1]) * right[-1]
         flops = 2.0 * written * left[-1]
@@ -107,7 +113,8 @@ def compute_torch_cost(event: RawEvent) -> tuple[float, float] | None:
         flops = 2.0 * written * prod(shapes[1][1:])
     elif event.name in COPIES:
         flops = 0.0
-    return flops, read + written * inputs[0][1]
+    # The products of 8-bit matrices in the captures are in bfloat16.
+    return flops, read + written * (2 if event.name == "aten::_scaled_mm" else inputs[0][1])
 
 
 def list_torch_ops(events: list[RawEvent]) -> OpTable:
@@ -387,4 +394,6 @@ def sum_graph_costs(events: list[RawEvent], programs: list[RawProgram]) -> tuple
                 cost = compute_xla_cost(program, each)
                 flops += len(launches[program.id]) * cost[0]
                 size += len(launches[program.id]) * cost[1]
-    return flops, size, sum(event.end_ps - event.start_ps for event in in_graphs)
+    # Nodes that clear memory before a product belong to no instruction.
+    kernels = [event for event in in_graphs if not event.name.lower().startswith("mem")]
+    return flops, size, sum(event.end_ps - event.start_ps for event in kernels)

@@ -140,6 +140,29 @@ def test_measures_overlap_of_host_and_device() -> None:
     assert (overlap.both_ms, overlap.neither_ms) == pytest.approx((0.1, 0.1))
 
 
+def test_copy_and_the_call_that_waits_for_it_count_once() -> None:
+    """Both run behind a kernel, for 400 µs together."""
+    summary = summarize(
+        make_trace(
+            *iter_steps(
+                EventSpec(1, "MemcpyH2D", 0, 300),
+                EventSpec(DEVICE, "MemcpyH2D", 100, 400),
+                EventSpec(DEVICE, "void kernel<float>()", 0, 900),
+            )
+        )
+    )
+    (copies,) = (part for part in summary.parts if part.name == "host_to_device")
+    assert (copies.ms, copies.hidden_ms) == pytest.approx((0, 0.4))
+
+
+def test_gap_at_the_end_of_a_step_is_evidence() -> None:
+    """Half of each step has no events: the time from its last event to the next step."""
+    finding = get_findings(busy(500))["other"]
+    assert finding.events == STEPS
+    assert {row.duration_ps for row in finding.evidence} == {500_000_000}
+    assert {row.name for row in finding.evidence} == {"work"}
+
+
 def test_no_overlap_without_device() -> None:
     assert summarize(make_trace(*iter_steps(busy()))).overlap is None
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
 PS_PER_US = 1_000_000
 
+StatValue = int | float | str
 
-def encode_field(number: int, value: int | bytes | str) -> bytes:
-    """Encode a field of a protobuf message: a varint, bytes or a text."""
+
+def encode_field(number: int, value: float | bytes | str) -> bytes:
+    """Encode a field of a protobuf message: a varint, a double, bytes or a text."""
+    if isinstance(value, float):
+        return _encode_varint(number << 3 | 1) + struct.pack("<d", value)
     if isinstance(value, int):
         return _encode_varint(number << 3) + _encode_varint(value)
     content = value.encode() if isinstance(value, str) else value
@@ -29,13 +34,13 @@ class LineEvent(NamedTuple):
     name: str
     start_us: float
     end_us: float
-    stats: Mapping[str, int | str] = {}
+    stats: Mapping[str, StatValue] = {}
 
 
 class PlaneBuilder:
     """Encode one plane. Stats of metadata apply to all events of a name."""
 
-    def __init__(self, name: str, metadata_stats: Mapping[str, Mapping[str, int | str]]) -> None:
+    def __init__(self, name: str, metadata_stats: Mapping[str, Mapping[str, StatValue]]) -> None:
         self._name = name
         self._metadata_stats = metadata_stats
         self._events: dict[str, int] = {}
@@ -53,7 +58,7 @@ class PlaneBuilder:
             line += encode_field(4, encoded)
         self._lines.append(line)
 
-    def build(self, stats: Mapping[str, int | str] = {}) -> bytes:
+    def build(self, stats: Mapping[str, StatValue] = {}) -> bytes:
         plane = encode_field(2, self._name)
         plane += b"".join(encode_field(3, line) for line in self._lines)
         for name, id in self._events.items():
@@ -66,11 +71,12 @@ class PlaneBuilder:
             plane += encode_field(5, encode_field(1, id) + encode_field(2, metadata))
         return encode_field(1, plane)
 
-    def _encode_stats(self, number: int, stats: Mapping[str, int | str]) -> bytes:
+    def _encode_stats(self, number: int, stats: Mapping[str, StatValue]) -> bytes:
         encoded = b""
         for key, value in stats.items():
             id = encode_field(1, self._stats.setdefault(key, len(self._stats) + 1))
-            field = encode_field(5 if isinstance(value, str) else 4, value)
+            number_of_type = {str: 5, int: 4, float: 2}
+            field = encode_field(number_of_type[type(value)], value)
             encoded += encode_field(number, id + field)
         return encoded
 

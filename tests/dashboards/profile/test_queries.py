@@ -24,7 +24,7 @@ def client(
 
 def test_tables_list_what_can_be_queried(client: ProfileClient) -> None:
     tables = {table.name: table for table in client.get("query/tables", "net").tables}
-    assert [*tables] == ["events", "steps", "ops", "kernels"]
+    assert [*tables] == ["events", "steps", "ops", "kernels", "counters", "counter_values"]
     types = {column.name: column.type for column in tables["events"].columns}
     assert types["name"] == "text" and types["on_device"] == "bool" and types["event"] == "number"
     result = client.get("query", "net", sql="SELECT count(*) AS n FROM events")

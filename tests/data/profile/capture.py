@@ -48,6 +48,7 @@ def capture_torch(out: Path) -> None:
     _capture_torch(out / "torch_input.pt.trace.json.gz", _train(torch.float32, wait_s=0.02))
     _capture_torch(out / "torch_overlap.pt.trace.json.gz", _overlap())
     _capture_torch(out / "torch_ahead.pt.trace.json.gz", _run_ahead())
+    _capture_torch(out / "torch_fp8.pt.trace.json.gz", _multiply_fp8())
 
 
 def capture_modules(out: Path) -> None:
@@ -150,6 +151,12 @@ def capture_jax(out: Path) -> None:
     _capture_jax_loop(out / "jax_input.xplane.pb", transformer, 8, wait_s=0.02)
     _capture_jax_loop(out / "jax_cnn.xplane.pb", cnn, 12)
     _capture_jax_loop(out / "jax_ahead.xplane.pb", products, 10, blocks=False)
+    options = jax.profiler.ProfileOptions()
+    options.advanced_configuration = {
+        "gpu_pm_sample_counters": "sm__cycles_active.avg,dram__bytes_read.sum",
+        "gpu_pm_sample_interval_us": 100,
+    }
+    _capture_jax_loop(out / "jax_counters.xplane.pb", transformer, 9, wait_s=0.005, options=options)
 
 
 def _capture_torch(path: Path, steps: Iterator[None]) -> None:
@@ -211,6 +218,16 @@ def _overlap() -> Iterator[None]:
         yield
 
 
+def _multiply_fp8() -> Iterator[None]:
+    """Matrix products in 8 bits, whose scales are in 32 bits."""
+    matrix = torch.randn(4 * WIDTH, 4 * WIDTH, device="cuda").to(torch.float8_e4m3fn)
+    scale = torch.ones((), device="cuda")
+    while True:
+        for _ in range(3):
+            torch._scaled_mm(matrix, matrix.t(), scale, scale, out_dtype=torch.bfloat16)
+        yield
+
+
 def _run_ahead() -> Iterator[None]:
     """The host launches all steps at once and never waits for the device."""
     weight = torch.randn(8 * WIDTH, 8 * WIDTH, device="cuda")
@@ -228,12 +245,13 @@ def _capture_jax_loop(
     *,
     blocks: bool = True,
     wait_s: float = 0.0,
+    options: jax.profiler.ProfileOptions | None = None,
 ) -> None:
     """Capture steps; with ``wait_s``, each waits for its input before its marker."""
     for _ in range(3):
         jax.block_until_ready(step())
     with tempfile.TemporaryDirectory() as folder:
-        with jax.profiler.trace(folder):
+        with jax.profiler.trace(folder, profiler_options=options):
             for number in range(steps):
                 if wait_s:
                     with jax.profiler.TraceAnnotation("input_pipeline"):

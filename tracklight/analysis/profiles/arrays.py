@@ -161,15 +161,32 @@ def union_intervals(sets: Iterable[Int64]) -> Int64:
     return merge_intervals(np.concatenate([np.empty((0, 2), np.int64), *sets]))
 
 
+def _sort_edges(one: Int64, other: Int64) -> Int64:
+    """Return all starts and ends in order. The intervals between equal ones are empty."""
+    return np.sort(np.concatenate([one.ravel(), other.ravel()]))
+
+
 def intersect_intervals(one: Int64, other: Int64) -> Int64:
-    edges = np.unique(np.concatenate([one.ravel(), other.ravel()]))
+    edges = _sort_edges(one, other)
     inside = _is_covered(one, edges[:-1]) & _is_covered(other, edges[:-1])
     return merge_intervals(np.column_stack([edges[:-1], edges[1:]])[inside])
 
 
+def split_by_spans(rows: Int64, spans: Int64) -> tuple[Int64, Int64]:
+    """Return the parts of an interval set that are within spans, and the span of each part.
+
+    Neighboring spans stay separate. Spans are sorted and disjoint.
+    """
+    edges = _sort_edges(rows, spans)
+    span = np.searchsorted(spans[:, 0], edges[:-1], "right") - 1
+    inside = (span >= 0) & (edges[:-1] < edges[1:]) & _is_covered(rows, edges[:-1])
+    inside[inside] = edges[:-1][inside] < spans[span[inside], 1]
+    return np.column_stack([edges[:-1], edges[1:]])[inside], span[inside]
+
+
 def subtract_intervals(one: Int64, other: Int64) -> Int64:
     """Return the parts of an interval set that are not in the other."""
-    edges = np.unique(np.concatenate([one.ravel(), other.ravel()]))
+    edges = _sort_edges(one, other)
     inside = _is_covered(one, edges[:-1]) & ~_is_covered(other, edges[:-1])
     return merge_intervals(np.column_stack([edges[:-1], edges[1:]])[inside])
 

@@ -13,6 +13,11 @@ import msgspec
 import numpy as np
 
 from tracklight.analysis.profiles.advice import FINDING_TITLES, PYTHON_TITLE, get_advice
+from tracklight.analysis.profiles.arrays import (
+    merge_intervals,
+    split_by_spans,
+    subtract_intervals,
+)
 from tracklight.analysis.profiles.attribution.device_steps import locate_in_spans
 from tracklight.analysis.profiles.attribution.python_frames import find_gap_frames
 from tracklight.analysis.profiles.kernels import Precision
@@ -147,32 +152,36 @@ def _collect_evidence(trace: Trace, mask: Bool, steps: Steps) -> Evidence:
 
 
 def _collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
-    """Return the longest gaps in steps without any known event, each with the event before it."""
+    """Return the longest gaps in steps without any known event, each with the event before it.
+
+    A gap ends with its step. The one at the start of a capture has no event before it, but the
+    first one after it.
+    """
     events = np.flatnonzero(known)
     events = events[np.argsort(trace.start_ps[events], kind="stable")]
+    if not len(events):
+        return Evidence([], 0, "", *_get_total_span(steps))
     start, latest_end = trace.start_ps[events], np.maximum.accumulate(trace.end_ps[events])
-    gap_start, gap_end = latest_end[:-1], start[1:]
-    gap = gap_end - gap_start
-    step = _locate_steps(steps, gap_start)
-    is_gap = (step >= 0) & (step == _locate_steps(steps, gap_end)) & (gap > 0)
-    gaps = np.flatnonzero(is_gap)
-    gaps = gaps[np.argsort(-gap[gaps], kind="stable")][:_MAX_EVIDENCE_ROWS]
+    busy = merge_intervals(np.column_stack([start, trace.end_ps[events]]))
+    gaps, _ = split_by_spans(subtract_intervals(merge_intervals(steps.spans), busy), steps.spans)
+    longest = np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:_MAX_EVIDENCE_ROWS]
     last = _get_last_ending(trace.end_ps[events], latest_end)
     rows = []
-    for index in gaps.tolist():
-        event = int(events[last[index]])
+    for gap_start, gap_end in gaps[longest].tolist():
+        before = max(int(np.searchsorted(start, gap_start, "right")) - 1, 0)
+        event = int(events[last[before]])
         rows.append(
             EvidenceRow(
                 event=event,
                 is_gap=True,
                 name=trace.names[trace.name[event]],
                 track=_format_track(trace, event),
-                start_ps=int(gap_start[index]),
-                duration_ps=int(gap[index]),
+                start_ps=gap_start,
+                duration_ps=gap_end - gap_start,
             )
         )
     span = _get_step_span(steps, rows[0].start_ps) if rows else _get_total_span(steps)
-    return Evidence(rows, int(is_gap.sum()), "", *span)
+    return Evidence(rows, len(gaps), "", *span)
 
 
 def _locate_steps(steps: Steps, times_ps: Int64) -> Int64:

@@ -28,7 +28,7 @@ from tracklight.analysis.profiles.xla_programs import (
     InstructionMap,
     get_matmul_types,
 )
-from tracklight.formats.profiles.hlo import get_instruction_dtypes
+from tracklight.formats.profiles.hlo import HloModule, get_instruction_dtypes
 from tracklight.types import Int32, Int64
 
 #: Parts of the names of kernels that use no tensor cores, although they look as if they did.
@@ -50,14 +50,23 @@ _MATMUL_KERNEL = re.compile(r"gemm|dot|conv|matmul|wgrad|dgrad|fprop", re.I)
 _NUMBER = re.compile(r"\d+")
 _NO_OP = Op("", "")
 
-_LOW_PRECISION_TYPES = frozenset({"float16", "bfloat16", "float8", "c10::Half", "c10::BFloat16"})
+#: Beginnings of the names of types of XLA and PyTorch, which has several of 8 and 4 bits.
+_LOW_PRECISION_TYPES = (
+    "float16", "bfloat16", "float8", "c10::Half", "c10::BFloat16", "c10::Float8", "c10::Float4",
+)  # fmt: skip
 _FULL_PRECISION_TYPES = frozenset({"float32", "float64", "float", "double"})
+#: Names of cuBLAS's newest kernels contain the types of matrices: t for bfloat16, q for 8 bits.
 _LOW_PRECISION_KERNEL = re.compile(
-    r"bf16|bfloat16|fp16|(?<!f)f16|half|h884|h1688|hmma|_hsh_|_tst_", re.I
+    r"bf16|bfloat16|fp16|(?<!f)f16|half|h884|h1688|hmma|_hsh_|_tst_|nvjet_(sm\d+_)?[thq]", re.I
 )
-_FULL_PRECISION_KERNEL = re.compile(r"f32f32|tf32|float|sgemm|ffma", re.I)
+#: Matrix products of CUTLASS name their types, unless they multiply 32 or 64 bits.
+_FULL_PRECISION_KERNEL = re.compile(
+    r"f32f32|tf32|float|sgemm|ffma|tensorop_[sd]\d+gemm|nvjet_(sm\d+_)?[sd]", re.I
+)
 #: Characters of instruction names that are replaced by underscores in kernel names.
 _NAME_SEPARATORS = re.compile(r"[.-]")
+#: In place of the id of a program, if an event has none.
+_NO_PROGRAM = -1
 _QUOTED = re.compile(r'"([^"]*)"')
 
 
@@ -308,10 +317,7 @@ def _classify_precision(trace: Trace) -> Int32:
     kernels = np.flatnonzero(trace.on_device)
     name_ids, inverse = unique_inverse(trace.name[kernels])
     names = [trace.names[id] for id in name_ids.tolist()]
-    by_instruction = _get_instruction_precision(trace)
-    by_kernel = {_NAME_SEPARATORS.sub("_", name): kind for name, kind in by_instruction.items()}
-    precision[kernels] = _expand([by_kernel.get(name) for name in names], inverse)
-    _set_from_instructions(trace, precision, by_instruction)
+    _set_from_instructions(trace, precision)
     _set_from_torch_ops(trace, precision)
     is_unknown = precision[kernels] == PrecisionKind.UNKNOWN
     by_name = [_classify_kernel_name(name) for name in names]
@@ -319,14 +325,36 @@ def _classify_precision(trace: Trace) -> Int32:
     return precision
 
 
-def _set_from_instructions(
-    trace: Trace, precision: Int32, by_instruction: dict[str, PrecisionKind]
-) -> None:
-    """Set the precision of events that name their XLA instruction."""
-    events, inverse, ops = trace.get_unique_text_args("hlo_op")
-    kinds = _expand([by_instruction.get(op) for op in ops], inverse)
-    is_known = kinds != PrecisionKind.UNKNOWN
-    precision[events[is_known]] = kinds[is_known]
+def _set_from_instructions(trace: Trace, precision: Int32) -> None:
+    """Set the precision of events by the XLA instruction that they name or are named after.
+
+    Several programs may have an instruction of one name.
+    """
+    modules = {module.id: module for module in trace.hlo_modules}
+    if not modules:
+        return
+    program_of = np.full(len(trace), _NO_PROGRAM, np.int64)
+    events, program_ids = trace.get_int_args("program_id")
+    program_of[events] = program_ids
+    named, inverse, ops = trace.get_unique_text_args("hlo_op")
+    op_of = np.full(len(trace), -1, np.int64)
+    op_of[named] = inverse
+    executed = set(unique_counts(program_ids)[0].tolist()) or modules.keys()
+    kernels = np.flatnonzero(trace.on_device)
+    programs, program = unique_inverse(program_of[kernels])
+    for number, id in enumerate(programs.tolist()):
+        # Events without the id of their program may belong to any.
+        owners = executed if id == _NO_PROGRAM else {id}
+        by_instruction = _get_instruction_precision(
+            module for module in modules.values() if module.id in owners
+        )
+        by_kernel = {_NAME_SEPARATORS.sub("_", name): kind for name, kind in by_instruction.items()}
+        events = kernels[program == number]
+        name_ids, at = unique_inverse(trace.name[events])
+        names = [trace.names[id] for id in name_ids.tolist()]
+        by_name = _expand([by_kernel.get(name) for name in names], at)
+        by_op = _expand([*(by_instruction.get(op) for op in ops), None], op_of[events])
+        precision[events] = np.where(by_op == PrecisionKind.UNKNOWN, by_name, by_op)
 
 
 def _expand(kinds: Sequence[PrecisionKind | None], inverse: Int64) -> Int32:
@@ -334,11 +362,8 @@ def _expand(kinds: Sequence[PrecisionKind | None], inverse: Int64) -> Int32:
     return np.array(known, np.int32)[inverse]
 
 
-def _get_instruction_precision(trace: Trace) -> dict[str, PrecisionKind]:
+def _get_instruction_precision(modules: Iterable[HloModule]) -> dict[str, PrecisionKind]:
     """Return the precision of the XLA instructions of which it is known, by name."""
-    _, program_ids = trace.get_int_args("program_id")
-    executed = set(unique_counts(program_ids)[0].tolist())
-    modules = [module for module in trace.hlo_modules if module.id in executed or not executed]
     dtypes = chain.from_iterable(get_instruction_dtypes(module).items() for module in modules)
     kinds = ((name, _classify_types(types)) for name, types in dtypes)
     return {name: kind for name, kind in kinds if kind != PrecisionKind.UNKNOWN}
@@ -365,7 +390,7 @@ def _set_from_torch_ops(trace: Trace, precision: Int32) -> None:
 
 def _classify_types(types: Iterable[str]) -> PrecisionKind:
     unique = set(types)
-    if unique & _LOW_PRECISION_TYPES:
+    if any(type.startswith(_LOW_PRECISION_TYPES) for type in unique):
         return PrecisionKind.LOW
     return PrecisionKind.FULL if unique & _FULL_PRECISION_TYPES else PrecisionKind.UNKNOWN
 

@@ -47,7 +47,8 @@ _TORCH_TYPE_BYTES = {
     "c10::Float8_e5m2": 1,
 }  # fmt: skip
 _MATMULS_WITH_BIAS = {"aten::addmm", "aten::baddbmm"}
-_MATMULS = {"aten::mm", "aten::bmm", "aten::matmul", "aten::_scaled_mm", *_MATMULS_WITH_BIAS}
+_SCALED_MATMUL = "aten::_scaled_mm"
+_MATMULS = {"aten::mm", "aten::bmm", "aten::matmul", _SCALED_MATMUL, *_MATMULS_WITH_BIAS}
 _CONVOLUTIONS = {
     "aten::cudnn_convolution", "aten::mkldnn_convolution", "aten::_convolution",
     "aten::convolution_overrideable", "aten::miopen_convolution", "aten::convolution",
@@ -228,7 +229,9 @@ def estimate_torch_cost(op: str, dimensions: str, types: str) -> Cost | None:
         return None
     output_size, flops = _estimate_output(op, [shape for shape, _ in inputs])
     input_bytes = sum(prod(shape) * item_bytes for shape, item_bytes in inputs)
-    return Cost(flops, float(input_bytes + output_size * inputs[0][1]))
+    # Products of 8-bit matrices are in 16 bits; others have the type of their inputs.
+    output_bytes = output_size * (2 if op == _SCALED_MATMUL else inputs[0][1])
+    return Cost(flops, float(input_bytes + output_bytes))
 
 
 def _is_shape(shape: Any) -> bool:

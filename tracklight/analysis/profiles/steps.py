@@ -25,6 +25,7 @@ from tracklight.analysis.profiles.arrays import (
     compute_parents,
     measure_coverage,
     merge_intervals,
+    split_by_spans,
     unique_inverse,
 )
 from tracklight.analysis.profiles.attribution.device_steps import (
@@ -409,14 +410,7 @@ def _break_down_steps(
     start, end = trace.start_ps[has_part], trace.end_ps[has_part]
     exclusive = attribute_time(start, end, event_parts[has_part], steps.spans, len(StepPart))
     # Events that only wait count where nothing else runs, but are never hidden time.
-    on_device = trace.on_device[has_part]
-    work_parts = np.where(is_work, event_parts, -1)[has_part]
-    inclusive = []
-    for part in StepPart:
-        on_host = (work_parts == part) & ~on_device
-        time = measure_coverage(start[on_host], end[on_host], steps.host_spans)
-        time += _measure_device_part(trace, steps, is_work & (event_parts == part))
-        inclusive.append(time)
+    inclusive = [_measure_part(trace, steps, is_work & (event_parts == part)) for part in StepPart]
     return StepBreakdown(
         exclusive,
         np.maximum(np.column_stack(inclusive), exclusive),
@@ -441,22 +435,34 @@ def _mask_frames_between_steps(trace: Trace, steps: Steps) -> Bool:
     return mask
 
 
-def _measure_device_part(trace: Trace, steps: Steps, mask: Bool) -> Int64:
-    """Return how long at least one of some device events ran for each step."""
+def _measure_part(trace: Trace, steps: Steps, mask: Bool) -> Int64:
+    """Return how long at least one of some events ran for each step, on the host or on devices.
+
+    A device may do the work of a step later. A copy and the call that waits for it count once.
+    """
+    on_host = mask & ~trace.on_device
+    if not (mask & trace.on_device).any():
+        return measure_coverage(trace.start_ps[on_host], trace.end_ps[on_host], steps.host_spans)
+    host, host_steps = split_by_spans(
+        merge_intervals(np.column_stack([trace.start_ps[on_host], trace.end_ps[on_host]])),
+        steps.host_spans,
+    )
     events = np.flatnonzero(mask & (steps.device_steps >= 0))
+    start = np.concatenate([host[:, 0], trace.start_ps[events]])
+    end = np.concatenate([host[:, 1], trace.end_ps[events]])
+    step = np.concatenate([host_steps, steps.device_steps[events]])
     time = np.zeros(len(steps.names), np.int64)
-    if len(events):
-        events = events[np.lexsort((trace.start_ps[events], steps.device_steps[events]))]
-        step, first = np.unique(steps.device_steps[events], return_index=True)
-        start = trace.start_ps[events]
-        end = start + trace.duration_ps[events]
+    if len(step):
+        order = np.lexsort((start, step))
+        start, end = start[order], end[order]
+        own, first = np.unique(step[order], return_index=True)
         # Shift the steps after one another, so that all of them are merged at once.
         lengths = np.maximum.reduceat(end, first) - start[first] + 1
         bases = np.cumsum(lengths) - lengths
-        shift = np.repeat(bases - start[first], np.diff(np.append(first, len(events))))
+        shift = np.repeat(bases - start[first], np.diff(np.append(first, len(order))))
         merged = merge_intervals(np.column_stack([start + shift, end + shift]))
         at = np.searchsorted(bases, merged[:, 0], "right") - 1
-        np.add.at(time, step[at], merged[:, 1] - merged[:, 0])
+        np.add.at(time, own[at], merged[:, 1] - merged[:, 0])
     return time
 
 

@@ -462,8 +462,9 @@ def iter_summary_lines(summary: ProfileSummary) -> Iterator[str]:
     if summary.ops and all(op.type == PYTHON_OP_TYPE for op in summary.ops):
         yield from _iter_python_lines(summary.ops)
     elif summary.ops:
-        longest = [f"{_get_label(op)} {op.self_ms:.1f} ms" for op in summary.ops[:_MAX_SHOWN_OPS]]
-        yield f"longest ops: {', '.join(longest)}"
+        longest = summary.ops[:_MAX_SHOWN_OPS]
+        labels = [f"{_get_label(op)} {format_ms(op.self_ms)}" for op in longest]
+        yield f"longest ops: {', '.join(labels)}"
     yield from map(str, summary.problems)
 
 
@@ -488,5 +489,6 @@ def _iter_python_lines(ops: list[OpRow]) -> Iterator[str]:
 
 
 def _get_label(op: OpRow) -> str:
-    """Return the type of an op, or its name if the type is generic."""
-    return op.name if op.type in ("", PYTHON_OP_TYPE, "kernel") else op.type
+    """Return the type of an op, or its name if the type is generic, as the kinds of XLA are."""
+    is_generic = op.type == PYTHON_OP_TYPE or op.type == op.type.lower()
+    return op.name if is_generic and ":" not in op.type else op.type

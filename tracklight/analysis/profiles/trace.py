@@ -36,12 +36,14 @@ _ANNOTATION_CATEGORIES = ("gpu_user_annotation", "user_annotation", "Trace")
 #: Lines of TPU planes with ops. Without them, modules and steps say when the device was busy.
 TPU_OP_LINES = ("XLA Ops", "Sparse Core Ops")
 _TPU_MODULE_LINES = ("XLA Modules", "Sparse Core Modules", "Steps", "Sparse Core Steps")
+#: The line of a plane with counters, which is no track.
+COUNTER_LINE = "_counters_"
 #: Lines of device planes, other than streams, that describe the work on another line.
 _DERIVED_LINES = frozenset({
     "Steps", "XLA Modules", "XLA Ops", "Async XLA Ops", "XLA TraceMe", "Framework Ops",
     "Framework Name Scope", "Source code", "Source Code", "Host Offload Ops", "Launch Stats",
     "Tensor Core Sync Flag", "Sparse Core Steps", "Sparse Core Modules", "Sparse Core Ops",
-    "Sparse Core Syncs", "Command Buffers", "_counters_",
+    "Sparse Core Syncs", "Command Buffers",
 })  # fmt: skip
 #: Joins the name of a derived line and the stream that it describes.
 _DERIVED_SUFFIX = " - from #"
@@ -101,6 +103,17 @@ class ArgTable(NamedTuple):
         return ArgTable(self.event[rows], self.key[rows], self.kind[rows], self.bits[rows])
 
 
+class RecordedCounter(NamedTuple):
+    """A number that the profiler recorded again and again, one series of a counter."""
+
+    process: str
+    """The process or the device."""
+    name: str
+    times_ps: Int64
+    """Ascending."""
+    values: Float64
+
+
 @dataclass(frozen=True)
 class Trace:
     """A trace. Events are sorted by track, then start, then descending duration."""
@@ -133,6 +146,8 @@ class Trace:
     """Names and values that describe where the program ran."""
     rank: int | None = None
     """The process of a distributed program; None if it is not distributed or unknown."""
+    counters: tuple[RecordedCounter, ...] = ()
+    """Counters in the file, such as those of the hardware."""
 
     def __len__(self) -> int:
         return len(self.start_ps)

@@ -405,7 +405,7 @@ class CountersRequest(CaptureRequest):
 
 
 class CountersResponse(msgspec.Struct):
-    """The counters of a capture: memory in use, and queues of devices."""
+    """The counters of a capture: recorded ones, memory in use, and queues of devices."""
 
     counters: list[CounterTrack]
 

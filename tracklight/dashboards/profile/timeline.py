@@ -141,7 +141,7 @@ class _TimelineRoutes:
         return summarize_events(timeline, request.events, request.boxes)
 
     def counters(self, request: CountersRequest) -> CountersResponse:
-        """Return the memory in use and the queues of devices in a range of time."""
+        """Return recorded counters, the memory in use and the queues of devices in a range."""
         capture = self._store.load(request)
         counters = capture.get_or_compute(
             ("counters", request.marker),

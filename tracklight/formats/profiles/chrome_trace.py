@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -37,6 +37,8 @@ _BETWEEN_EVENTS = re.compile(rb"\}\s*(,)\s*\{")
 _START_US = re.compile(rb'"ts"\s*:\s*"?(\d+(?:\.\d+)?)')
 _INVALID_NUMBER = re.compile(rb":\s*(N/A|-?nan|-?inf)\b")
 _NOT_METADATA = {"displayTimeUnit", "traceEvents"}
+#: The phase of the events of counters.
+_COUNTER_PHASE = "C"
 
 
 class ChromeEventArgs(msgspec.Struct, gc=False):
@@ -83,12 +85,40 @@ class ChromeEvent(msgspec.Struct, gc=False):
     args: ChromeEventArgs | None = None
 
 
+class ChromeCounterEvent(msgspec.Struct, gc=False):
+    """An event of a counter. Every argument is the value of a series at that time."""
+
+    ph: str = ""
+    name: Any = ""
+    pid: Any = 0
+    id: Any = None
+    """Distinguishes counters of the same name."""
+    ts: Any = 0.0
+    args: msgspec.Raw = msgspec.Raw()
+
+    def read_series(self) -> dict[str, Any]:
+        """Return the values by the name of their series."""
+        try:
+            series = msgspec.json.decode(self.args)
+        except msgspec.DecodeError:
+            return {}
+        return series if isinstance(series, dict) else {}
+
+
+class EventChunk(NamedTuple):
+    """Consecutive events of a file. Those of counters are in both lists."""
+
+    events: list[ChromeEvent]
+    counters: list[ChromeCounterEvent]
+
+
 _decoder = msgspec.json.Decoder(list[ChromeEvent])
+_counter_decoder = msgspec.json.Decoder(list[ChromeCounterEvent])
 
 
 def iter_event_chunks(
     path: Path, on_progress: Callable[[float], None] = lambda fraction: None
-) -> Iterator[list[ChromeEvent]]:
+) -> Iterator[EventChunk]:
     """Yield the events of a file, some thousand at a time.
 
     Args:
@@ -143,21 +173,19 @@ def _find_bare_list(data: bytes) -> int | None:
     return len(data) - len(stripped) + 1 if stripped.startswith(b"[") else None
 
 
-def _iter_event_lists(
-    data: bytes, stream: Iterator[bytes], is_bare: bool
-) -> Iterator[list[ChromeEvent]]:
-    for chunk in stream:
-        events, data = _split_events(data + chunk)
-        if events:
-            yield events
+def _iter_event_lists(data: bytes, stream: Iterator[bytes], is_bare: bool) -> Iterator[EventChunk]:
+    for content in stream:
+        chunk, data = _split_events(data + content)
+        if chunk.events:
+            yield chunk
         elif len(data) > _MAX_EVENT_BYTES:
             raise FormatError(
                 "profile.not_an_event_list",
                 "the file is not a list of events: no event ends within {limit_mb} MB",
                 limit_mb=_MAX_EVENT_BYTES >> 20,
             )
-    events, rest = _decode_last_events(data)
-    yield events
+    chunk, rest = _decode_last_events(data)
+    yield chunk
     rest = rest.strip(b" \t\r\n,")
     # The bracket at the end of a file that is only a list is optional.
     if not rest.startswith(b"]") and (rest or not is_bare):
@@ -168,43 +196,44 @@ def _iter_event_lists(
         )
 
 
-def _split_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
+def _split_events(data: bytes) -> tuple[EventChunk, bytes]:
     """Decode the complete events; return them and the remaining bytes."""
     tail = max(0, len(data) - _TAIL_BYTES)
     commas = [match.start(1) for match in _BETWEEN_EVENTS.finditer(data, tail)]
-    events, end = _decode_up_to(data, commas[-_MAX_ATTEMPTS:][::-1])
-    return (events, data[end + 1 :]) if events else ([], data)
+    chunk, end = _decode_up_to(data, commas[-_MAX_ATTEMPTS:][::-1])
+    return chunk, data[end + 1 :] if chunk.events else data
 
 
-def _decode_last_events(data: bytes) -> tuple[list[ChromeEvent], bytes]:
+def _decode_last_events(data: bytes) -> tuple[EventChunk, bytes]:
     """Decode the events at the end of a file; return them and the remaining bytes."""
     tail = max(0, len(data) - _TAIL_BYTES)
     ends = [tail + match.end() for match in re.finditer(rb"\}", data[tail:])]
-    events, end = _decode_up_to(data, ends[-_MAX_ATTEMPTS:][::-1])
-    if events:
-        return events, data[end:]
+    chunk, end = _decode_up_to(data, ends[-_MAX_ATTEMPTS:][::-1])
+    if chunk.events:
+        return chunk, data[end:]
     return _decode_before_damage(data)
 
 
-def _decode_before_damage(data: bytes) -> tuple[list[ChromeEvent], bytes]:
+def _decode_before_damage(data: bytes) -> tuple[EventChunk, bytes]:
     """Decode the events before the first that is damaged, found by bisection."""
     ends = [match.start(1) for match in _BETWEEN_EVENTS.finditer(data)]
-    events: list[ChromeEvent] = []
+    chunk = EventChunk([], [])
     good, low, high = 0, 0, len(ends) - 1
     while low <= high:
         middle = (low + high) // 2
         decoded, end = _decode_up_to(data, [ends[middle]])
-        if decoded:
-            events, good, low = decoded, end, middle + 1
+        if decoded.events:
+            chunk, good, low = decoded, end, middle + 1
         else:
             high = middle - 1
     # The last event before the damage has no other after it.
     following = [match.end() for match in islice(re.finditer(rb"\}", data[good:]), _MAX_ATTEMPTS)]
     last, end = _decode_up_to(data[good:], following[::-1])
-    return events + last, data[good + end :]
+    chunk = EventChunk(chunk.events + last.events, chunk.counters + last.counters)
+    return chunk, data[good + end :]
 
 
-def _decode_up_to(data: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]:
+def _decode_up_to(data: bytes, ends: list[int]) -> tuple[EventChunk, int]:
     """Decode up to the first of ``ends`` at which a list can end; also return that end.
 
     A comma within an event may look like one between events, but then decoding fails.
@@ -212,20 +241,24 @@ def _decode_up_to(data: bytes, ends: list[int]) -> tuple[list[ChromeEvent], int]
     view, start = memoryview(data), len(data) - len(data.lstrip(b" \t\r\n,"))
     for decode in (_decode, _decode_leniently):
         for end in ends:
-            events = decode(b"".join((b"[", view[start:end], b"]")))
-            if events is not None:
-                return events, end
-    return [], 0
+            chunk = decode(b"".join((b"[", view[start:end], b"]")))
+            if chunk is not None:
+                return chunk, end
+    return EventChunk([], []), 0
 
 
-def _decode(content: bytes) -> list[ChromeEvent] | None:
+def _decode(content: bytes) -> EventChunk | None:
     try:
-        return _decoder.decode(content)
+        events = _decoder.decode(content)
+        # Few files have counters, whose arguments have names that are not known before.
+        has_counters = f'"{_COUNTER_PHASE}"'.encode() in content
+        counters = _counter_decoder.decode(content) if has_counters else []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+    return EventChunk(events, [each for each in counters if each.ph == _COUNTER_PHASE])
 
 
-def _decode_leniently(content: bytes) -> list[ChromeEvent] | None:
+def _decode_leniently(content: bytes) -> EventChunk | None:
     """Decode events with invalid numbers, control characters or invalid UTF-8."""
     text = _INVALID_NUMBER.sub(b": null", content).decode("utf-8", "replace")
     try:

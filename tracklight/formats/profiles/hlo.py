@@ -27,7 +27,7 @@ _TYPES = {
     1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "uint8", 7: "uint16",
     8: "uint32", 9: "uint64", 10: "float16", 11: "float32", 12: "float64", 15: "complex64",
     16: "bfloat16", 18: "complex128", 19: "float8", 20: "float8", 23: "float8", 24: "float8",
-    25: "float8", 28: "float8", 29: "float8",
+    25: "float8", 28: "float8", 29: "float8", 33: "float8",
 }  # fmt: skip
 
 

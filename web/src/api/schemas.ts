@@ -4950,7 +4950,7 @@ export interface ProfileRoutes {
     readonly request: EventSetRequest;
     readonly response: EventSet;
   };
-  /** Return the memory in use and the queues of devices in a range of time. */
+  /** Return recorded counters, the memory in use and the queues of devices in a range. */
   readonly 'POST timeline/counters': {
     readonly request: CountersRequest;
     readonly response: CountersResponse;
@@ -5286,16 +5286,20 @@ export interface Comparison {
   readonly environment: readonly FactPair[];
 }
 
-export type CounterKind = 'memory' | 'queue';
+export type CounterKind = 'memory' | 'queue' | 'recorded';
 
 /**
  * The part of a counter in a range of time. From each time to the next it had the value, or if
- * there are too many changes, at most the value. `peak` is the highest value of the whole capture.
+ * there are too many changes, at most the value. `peak` is the highest value of the whole capture,
+ * `low` the lowest if it is negative and otherwise 0.
  */
 export interface CounterTrack {
   readonly kind: CounterKind;
   readonly name: string;
+  /** The process or device of a recorded counter. */
+  readonly process: string;
   readonly peak: number;
+  readonly low: number;
   readonly times: Float64Array;
   readonly values: Float64Array;
 }
@@ -5310,7 +5314,7 @@ export interface CountersRequest extends CaptureRequest {
   readonly cells?: number;
 }
 
-/** The counters of a capture: memory in use, and queues of devices. */
+/** The counters of a capture: recorded ones, memory in use, and queues of devices. */
 export interface CountersResponse {
   readonly counters: readonly CounterTrack[];
 }

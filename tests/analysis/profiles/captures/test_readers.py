@@ -164,6 +164,6 @@ def test_rejects_files_without_events(tmp_path: Path, content: bytes, message: s
 
 def test_opens_all_sample_captures() -> None:
     files = [file for file in DATA.iterdir() if file.name.endswith((".pb", ".json.gz"))]
-    assert len(files) == 11
+    assert len(files) == 12
     for file in files:
         assert len(open_file(file.name)) > 100

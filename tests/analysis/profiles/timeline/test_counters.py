@@ -67,6 +67,14 @@ def test_samples_are_exact_or_the_highest_of_a_cell() -> None:
     assert sample_counter(counter, 5000, 6000, 10).values.tolist() == [values[-1]]
 
 
+def test_last_value_is_kept_after_a_cell_with_many_changes() -> None:
+    times = np.concatenate([np.arange(100, 200), np.arange(500, 600)])
+    values = np.append(np.arange(100)[::-1], np.arange(100)[::-1])
+    coarse = sample_counter(Counter("queue", "GPU 0", times, values), 0, 1000, 10)
+    assert coarse.times.tolist() == [0, 100, 200, 500, 600]
+    assert coarse.values.tolist() == [0, 99, 0, 99, 0]
+
+
 def test_capture_without_launches_or_allocations_has_none() -> None:
     assert not has_counters(make_empty_trace())
     assert load("torch_modules")

@@ -55,6 +55,7 @@ def find_gap_frames(trace: Trace, known: Bool, spans: Int64) -> GapFrames:
     frames = frames[trace.track[frames] == np.argmax(time)]
     length = gaps[:, 1] - gaps[:, 0]
     gaps = gaps[np.argsort(-length, kind="stable")][:_MAX_GAPS]
+    starts, ends = trace.start_ps[frames], trace.end_ps[frames]
     weights: Counter[int] = Counter()
     by_name: Counter[int] = Counter()
     total = 0
@@ -63,8 +64,9 @@ def find_gap_frames(trace: Trace, known: Bool, spans: Int64) -> GapFrames:
             weight = (end - start) // _TIMES_PER_GAP
             total += weight
             time_ps = start + (end - start) * (2 * at + 1) // (2 * _TIMES_PER_GAP)
-            frame = _find_innermost(trace, frames, time_ps)
-            if frame >= 0:
+            position = _find_innermost(starts, ends, time_ps)
+            if position >= 0:
+                frame = int(frames[position])
                 weights[frame] += weight
                 by_name[int(trace.name[frame])] += weight
     if not total or not weights:
@@ -84,11 +86,9 @@ def _find_gaps(trace: Trace, known: Bool, spans: Int64) -> Int64:
     return intersect_intervals(merge_intervals(edges.reshape(-1, 2)), window)
 
 
-def _find_innermost(trace: Trace, frames: Int64, time_ps: int) -> int:
-    """Return the last frame to start of those that run at a time, -1 for none."""
-    at = int(np.searchsorted(trace.start_ps[frames], time_ps, "right")) - 1
-    for position in range(at, max(at - _MAX_SKIPPED_FRAMES, -1), -1):
-        frame = int(frames[position])
-        if trace.start_ps[frame] + trace.duration_ps[frame] > time_ps:
-            return frame
-    return -1
+def _find_innermost(starts: Int64, ends: Int64, time_ps: int) -> int:
+    """Return the position of the last frame to start of those that run at a time, -1 for none."""
+    last = int(np.searchsorted(starts, time_ps, "right"))
+    first = max(last - _MAX_SKIPPED_FRAMES, 0)
+    running = np.flatnonzero(ends[first:last] > time_ps)
+    return first + int(running[-1]) if len(running) else -1

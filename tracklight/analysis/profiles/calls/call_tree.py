@@ -191,9 +191,11 @@ class _Nodes:
         """Return the tree; the time of a track is that of its outermost calls."""
         outermost = np.flatnonzero((self.parent >= 0) & (self.parent < self.track_count))
         np.add.at(total_ps, self.parent[outermost], total_ps[outermost])
+        longest_ps = np.full(len(self.names), -1, np.int64)
+        np.maximum.at(longest_ps, self.node, self._nesting.total_ps)
+        is_longest = self._nesting.total_ps == longest_ps[self.node]
         longest = np.full(len(self.names), -1, np.int64)
-        order = np.argsort(self._nesting.total_ps, kind="stable")
-        longest[self.node[order]] = self._nesting.events[order]
+        longest[self.node[is_longest]] = self._nesting.events[is_longest]
         counts = np.bincount(self.node, minlength=len(self.names))
         return CallTree(self.names, self.parent, counts, total_ps, self_ps, longest)
 

@@ -73,11 +73,22 @@ def _move_outlasting(start: Int64, end: Int64, caller: Int64, depth: Int32) -> I
         caller[rows] = caller[caller[rows]]
         is_moved |= bool(len(rows))
         rows = rows[caller[rows] >= 0]
-    while is_moved:
-        moved = np.where(caller >= 0, depth[caller] + 1, 0).astype(np.int32)
-        is_moved = bool((moved != depth).any())
-        depth = moved
-    return depth
+    return _measure_depths(caller) if is_moved else depth
+
+
+def _measure_depths(caller: Int64) -> Int32:
+    """Return how many callers each event has, one above the other.
+
+    The distance to an ancestor and that from it to another one are added up, so that the number of
+    passes is the logarithm of the greatest depth.
+    """
+    ancestor = np.append(caller, -1).astype(np.int32)
+    depth = (ancestor >= 0).astype(np.int32)
+    while (ancestor >= 0).any():
+        # The last row stands for no event: its depth is 0, and it has no ancestor.
+        depth += depth[ancestor]
+        ancestor = ancestor[ancestor]
+    return depth[:-1]
 
 
 def select_below(nesting: Nesting, is_root: Bool) -> Nesting:

@@ -39,6 +39,10 @@ def _iter_event_lists(trace: Trace) -> Iterator[list[dict[str, Any]]]:
     # Streams of a device may have the same process name as the threads that use it.
     owners = [(track.process, track.device) for track in trace.tracks]
     pid_of = {owner: pid for pid, owner in enumerate(dict.fromkeys(owners))}
+    counter_pids = {process: pid for (process, _), pid in reversed(pid_of.items())}
+    for counter in trace.counters:
+        if counter.process not in counter_pids:
+            counter_pids[counter.process] = pid_of[counter.process, ""] = len(pid_of)
     yield [
         {
             "ph": "M",
@@ -67,6 +71,13 @@ def _iter_event_lists(trace: Trace) -> Iterator[list[dict[str, Any]]]:
         yield [
             _make_event(trace, event, pids, order[ends[event] : ends[event + 1]])
             for event in events
+        ]
+    for counter in trace.counters:
+        times_us = (counter.times_ps / _PS_PER_US).tolist()
+        pid = counter_pids[counter.process]
+        yield [
+            {"ph": "C", "name": counter.name, "pid": pid, "ts": ts, "args": {"value": value}}
+            for ts, value in zip(times_us, counter.values.tolist(), strict=True)
         ]
     launches, launched = pair_launches(trace)
     handoffs = pair_handoffs(trace)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
+from math import isfinite, nan
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,21 @@ from tracklight.analysis.profiles.captures.timestamps import (
     mask_plausible_events,
     snap_rounded_events,
 )
-from tracklight.analysis.profiles.trace import FLOAT, INT, TEXT, ArgTable, Trace, Track
+from tracklight.analysis.profiles.trace import (
+    FLOAT,
+    INT,
+    TEXT,
+    ArgTable,
+    RecordedCounter,
+    Trace,
+    Track,
+)
 from tracklight.errors import FormatError, Message, find_message
 from tracklight.formats.profiles.chrome_trace import (
+    ChromeCounterEvent,
     ChromeEvent,
     ChromeEventArgs,
+    EventChunk,
     iter_event_chunks,
     read_trace_header,
 )
@@ -42,6 +53,8 @@ ARG_KEYS = ChromeEventArgs.__struct_fields__
 
 _PS_PER_US = 1_000_000
 _INT64 = range(-(1 << 63), 1 << 63)
+#: Counters that are further from the events than this, about eleven days, are damaged.
+_MAX_COUNTER_DISTANCE_US = 1e12
 _DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation"})
 #: Most events of a trace with stacks. None of their arguments is used.
 _PYTHON_CATEGORY = "python_function"
@@ -62,8 +75,8 @@ def read_chrome_trace(
     builder = ChromeTraceBuilder()
     problems: tuple[str | Message, ...] = ()
     try:
-        for events in iter_event_chunks(path, on_progress):
-            builder.add(events)
+        for chunk in iter_event_chunks(path, on_progress):
+            builder.add(chunk)
     except FormatError as error:
         problems = (find_message(error) or str(error),)
     header = read_trace_header(path)
@@ -96,9 +109,14 @@ class ChromeTraceBuilder:
         # Arrays per chunk: owner, name and category; start and duration in microseconds.
         self._rows = [np.empty((0, 3), np.int32)]
         self._times = [np.empty((0, 2))]
+        self._counters: dict[tuple[Hashable, str], dict[str, list[tuple[float, float]]]] = {}
+        """Times and values by the process and the name of a counter, and by series."""
 
-    def add(self, events: list[ChromeEvent]) -> None:
+    def add(self, chunk: EventChunk) -> None:
         """Add a chunk of events."""
+        for counter in chunk.counters:
+            self._add_counter(counter)
+        events = chunk.events
         complete = [event for event in events if event.ph == "X"]
         if len(complete) < len(events):
             complete += self._complete_events([event for event in events if event.ph != "X"])
@@ -135,7 +153,7 @@ class ChromeTraceBuilder:
         rows, times = np.concatenate(self._rows), np.concatenate(self._times)
         is_plausible = mask_plausible_events(times[:, 0] * _PS_PER_US, times[:, 1] * _PS_PER_US)
         rows, times = rows[is_plausible], times[is_plausible]
-        first_us = float(times[:, 0].min()) if len(times) else 0.0
+        first_us = float(times[:, 0].min()) if len(times) else self._get_first_counter_us()
         start, duration = _us_to_ps(times[:, 0] - first_us), _us_to_ps(times[:, 1])
         owners, track = unique_inverse(rows[:, 0])
         device_owners = self._get_device_owners(rows)
@@ -164,7 +182,37 @@ class ChromeTraceBuilder:
                 *self._iter_invalid_warnings(),
                 *iter_implausible_warnings(is_plausible),
             ),
+            counters=tuple(self._iter_counters(first_us)),
         )
+
+    def _add_counter(self, event: ChromeCounterEvent) -> None:
+        time_us = _parse_number(event.ts)
+        name = str(event.name) if event.id is None else f"{event.name} [{event.id}]"
+        for key, number in event.read_series().items():
+            value = nan if isinstance(number, bool) else _parse_number(number)
+            if isfinite(time_us) and isfinite(value):
+                series = self._counters.setdefault((_make_hashable(event.pid), name), {})
+                series.setdefault(key, []).append((time_us, value))
+
+    def _get_first_counter_us(self) -> float:
+        rows = (row for series in self._counters.values() for row in chain(*series.values()))
+        return min((time_us for time_us, _ in rows), default=0.0)
+
+    def _iter_counters(self, first_us: float) -> Iterator[RecordedCounter]:
+        for (pid, name), series in self._counters.items():
+            process = self._get_process_name(pid) or str(pid)
+            for key, rows in series.items():
+                times_us, values = np.array(rows).T
+                times_us -= first_us
+                near = np.flatnonzero(np.abs(times_us) < _MAX_COUNTER_DISTANCE_US)
+                order = near[np.argsort(times_us[near], kind="stable")]
+                if len(order):
+                    yield RecordedCounter(
+                        process,
+                        name if len(series) == 1 else f"{name}: {key}",
+                        _us_to_ps(times_us[order]),
+                        values[order],
+                    )
 
     def _iter_invalid_warnings(self) -> Iterator[Message]:
         if self._invalid_count:

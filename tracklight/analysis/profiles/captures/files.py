@@ -44,25 +44,29 @@ _GroupKey = tuple[str, ...]
 
 
 class Capture(NamedTuple):
-    """A capture file with a trace."""
+    """A capture file with a trace, or a memory snapshot."""
 
     run: str
     session: str
     host: str
     path: Path
+    kind: CaptureKind
 
 
-def list_captures(roots: Iterable[Root]) -> list[Capture]:
+def list_captures(roots: Iterable[Root], *, with_snapshots: bool = False) -> list[Capture]:
     """List the capture files with a trace, sorted by run, session and host.
 
-    Memory profiles and snapshots have no trace and are not listed.
+    Args:
+        roots: The log directories.
+        with_snapshots: Whether to list the memory snapshots of PyTorch as well. Other memory
+            profiles are never listed.
     """
     file_system = LocalFileSystem()
     captures = (
-        Capture(file.run, file.session, file.host, Path(file.path))
+        Capture(file.run, file.session, file.host, Path(file.path), file.kind)
         for root in roots
         for file in discover(root, file_system).captures
-        if file.kind not in MEMORY_KINDS
+        if file.kind not in MEMORY_KINDS or (with_snapshots and file.kind == "snapshot")
     )
     return sorted(captures, key=lambda capture: [natural_key(name) for name in capture[:3]])
 

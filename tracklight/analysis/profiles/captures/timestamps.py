@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracklight.analysis.profiles.trace import PS_PER_MS, Trace, format_ms
+from tracklight.analysis.profiles.trace import PS_PER_MS, RecordedCounter, Trace, format_ms
 from tracklight.errors import Message
 from tracklight.types import Bool, Float64, Int64
 
@@ -110,7 +110,7 @@ def _snap_ends(starts: list[int], ends: list[int], order: list[int]) -> None:
 
 def align_device_clocks(trace: Trace) -> Trace:
     """Return the trace with device events shifted so that kernels start after their launch."""
-    problems = list(trace.problems)
+    problems, counters = list(trace.problems), list(trace.counters)
     start = trace.start_ps
     for process in sorted({track.process for track in trace.tracks if track.is_device}):
         in_process = np.array([track.process == process for track in trace.tracks])[trace.track]
@@ -118,11 +118,25 @@ def align_device_clocks(trace: Trace) -> Trace:
         shift_ps = _compute_shift(_measure_launch_delays(trace, mask))
         if shift_ps:
             start = start + np.where(mask, shift_ps, 0)
+            counters = [_shift_counter(it, shift_ps, process) for it in counters]
             offset = format_ms(abs(shift_ps) / PS_PER_MS)
             problems.append(_describe_shift(process, offset, is_behind=shift_ps > 0))
     if start is trace.start_ps:
         return trace
-    return replace(trace, start_ps=start - min(int(start.min()), 0), problems=tuple(problems))
+    base_ps = min(int(start.min()), 0)
+    return replace(
+        trace,
+        start_ps=start - base_ps,
+        counters=tuple(it._replace(times_ps=it.times_ps - base_ps) for it in counters),
+        problems=tuple(problems),
+    )
+
+
+def _shift_counter(counter: RecordedCounter, shift_ps: int, process: str) -> RecordedCounter:
+    """Shift a counter of a device like its events."""
+    if counter.process != process:
+        return counter
+    return counter._replace(times_ps=counter.times_ps + shift_ps)
 
 
 def _describe_shift(process: str, offset: str, is_behind: bool) -> Message:

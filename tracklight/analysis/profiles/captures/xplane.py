@@ -21,7 +21,17 @@ from tracklight.analysis.profiles.captures.timestamps import (
     iter_implausible_warnings,
     mask_plausible_events,
 )
-from tracklight.analysis.profiles.trace import FLOAT, INT, TEXT, ArgTable, Device, Trace, Track
+from tracklight.analysis.profiles.trace import (
+    COUNTER_LINE,
+    FLOAT,
+    INT,
+    TEXT,
+    ArgTable,
+    Device,
+    RecordedCounter,
+    Trace,
+    Track,
+)
 from tracklight.errors import Message
 from tracklight.formats.profiles import xplane
 from tracklight.formats.profiles.xplane import XLine, XPlane, XSpace, scan_xstat
@@ -45,6 +55,7 @@ Number = TypeVar("Number", np.int64, np.int32, np.uint8, np.float64)
 def parse_xplane(data: bytes) -> Trace:
     """Parse the content of an ``.xplane.pb`` file. Damage is reported in `Trace.problems`."""
     space = xplane.parse_xspace(data)
+    counters = tuple(_take_counters(space))
     names, keys, texts = StringInterner(), StringInterner(), _TextTable(space)
     lines = list(_iter_lines(space, names, keys, texts))
     counts = [len(line.start_ps) for line in lines]
@@ -74,6 +85,7 @@ def parse_xplane(data: bytes) -> Trace:
         iter_hlo_protos=partial(xplane.iter_hlo_protos, data),
         devices=tuple(_iter_devices(space, texts)),
         environment=_parse_environment(space, texts),
+        counters=counters,
     )
 
 
@@ -124,6 +136,43 @@ def _decompress(data: bytes) -> bytes:
         return zlib.decompressobj(wbits=31).decompress(data, _MAX_TEXT_BYTES)
     except zlib.error:
         return b"(damaged compressed text)"
+
+
+def _take_counters(space: XSpace) -> Iterator[RecordedCounter]:
+    """Yield the counters of all planes, and remove their lines.
+
+    They are lines of events without a duration, whose stats are the values. TPUs have them, and
+    GPUs whose performance counters were sampled.
+    """
+    lines: list[tuple[XPlane, XLine]] = []
+    for plane in space.planes:
+        lines += [(plane, line) for line in plane.lines if line.name == COUNTER_LINE]
+        plane.lines = [line for line in plane.lines if line.name != COUNTER_LINE]
+    base_ns = _get_base_ns(space)
+    for plane, line in lines:
+        yield from _iter_line_counters(plane, line, base_ns)
+
+
+def _iter_line_counters(plane: XPlane, line: XLine, base_ns: int) -> Iterator[RecordedCounter]:
+    events = line.events[:-1]
+    event_of_stat = np.repeat(np.arange(len(events)), np.diff(line.events[:, 4]))
+    is_number = np.isin(line.stats[:, 1], (xplane.DOUBLE, xplane.UNSIGNED, xplane.SIGNED))
+    stats, event_of_stat = line.stats[is_number], event_of_stat[is_number]
+    bits = stats[:, 2].copy()
+    values = np.where(stats[:, 1] == xplane.DOUBLE, bits.view(np.float64), bits.astype(np.float64))
+    line_start_ps = max(min((line.timestamp_ns - base_ns) * _PS_PER_NS, _MAX_PS), -_MAX_PS)
+    times = events[event_of_stat, 1] + line_start_ps
+    counter = events[event_of_stat, 0]
+    order = np.argsort(times, kind="stable")
+    order = order[np.isfinite(values[order]) & (np.abs(times[order]) < _MAX_PS)]
+    for id in unique_inverse(counter[order])[0].tolist():
+        own = order[counter[order] == id]
+        name = plane.event_names.get(id, "?")
+        keys = unique_inverse(stats[own, 0])[0].tolist()
+        for key in keys:
+            rows = own[stats[own, 0] == key]
+            label = name if len(keys) == 1 else f"{name}: {plane.stat_names.get(key, '?')}"
+            yield RecordedCounter(plane.name, label, times[rows], values[rows])
 
 
 def _iter_lines(

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from math import nan
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracklight.analysis.profiles.attribution.device_steps import locate_in_spans
 from tracklight.analysis.profiles.calls.nesting import nest_events
 from tracklight.analysis.profiles.calls.operators import OperatorGrouping, summarize_operators
+from tracklight.analysis.profiles.captures.files import open_capture
 from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.kernels import TensorCoreUse
 from tracklight.analysis.profiles.memory.allocators import analyze_memory
+from tracklight.analysis.profiles.memory.buffers import analyze_buffers
+from tracklight.analysis.profiles.memory.snapshots import (
+    DeviceMemory,
+    analyze_snapshot,
+    find_user_frame,
+)
 from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.steps import StepPart
@@ -27,9 +35,11 @@ from tracklight.analysis.profiles.tables.sql import (
     SqlDatabase,
     get_column_type,
 )
-from tracklight.analysis.profiles.trace import PS_PER_MS
+from tracklight.analysis.profiles.timeline.counters import Counter, list_counters
+from tracklight.analysis.profiles.trace import PS_PER_MS, make_empty_trace
 from tracklight.errors import UsageError
-from tracklight.types import Float64, Int64
+from tracklight.formats.profiles.cuda_snapshot import CudaSnapshot, parse_cuda_snapshot
+from tracklight.types import CaptureKind, Float64, Int64
 from tracklight.util.frames import CategoryColumn, Column, Frame, ObjectColumn
 
 _OPERATOR_GROUPINGS: tuple[OperatorGrouping, ...] = ("name", "shape", "stack", "module")
@@ -53,8 +63,22 @@ class ProfileTable(Frame):
         return {name: get_column_type(column) for name, column in self._columns.items()}
 
 
+class _PeakRow(NamedTuple):
+    """Memory that is in use at the peak of an allocator."""
+
+    allocator: str
+    category: str
+    location: str
+    bytes: int
+    occurrences: int
+    type: str = ""
+    shape: str = ""
+
+
 class ProfileData:
     """A profiler capture of one host. Times are in milliseconds.
+
+    Of a memory snapshot of PyTorch, only `memory` and `memory_at_peak` have rows.
 
     Example:
         >>> profile = log.profile("train")
@@ -65,13 +89,23 @@ class ProfileData:
         >>> profile.query("SELECT name, sum(duration_ms) FROM events WHERE on_device GROUP BY name")
     """
 
-    def __init__(self, run: str, session: str, host: str, analyzed: AnalyzedTrace) -> None:
+    def __init__(
+        self,
+        run: str,
+        session: str,
+        host: str,
+        analyzed: AnalyzedTrace,
+        snapshot: CudaSnapshot | None = None,
+    ) -> None:
         self.run = run
         self.session = session
         self.host = host
         self._analyzed = analyzed
+        self._snapshot = snapshot
 
     def __repr__(self) -> str:
+        if self._snapshot is not None:
+            return f'<ProfileData "{self.run}" {self.session}: a memory snapshot>'
         steps = self.summary.steps
         return (
             f'<ProfileData "{self.run}" {self.session}: '
@@ -201,7 +235,13 @@ class ProfileData:
 
     @cached_property
     def memory(self) -> ProfileTable:
-        """The allocators and their peaks; unknown numbers are NaN."""
+        """The allocators and their peaks; unknown numbers are NaN.
+
+        A memory snapshot of PyTorch has a row per GPU: what was requested of the allocator, and
+        ``reserved_bytes``, what it had from the driver at the same time.
+        """
+        if self._snapshot is not None:
+            return self._make_snapshot_memory()
         rows = analyze_memory(self._analyzed.trace, self._analyzed.get_steps())
         peaks = [row.events[row.peak_index] for row in rows]
         capacity = [
@@ -214,10 +254,90 @@ class ProfileData:
             "peak_bytes": np.array([peak.in_use_bytes for peak in peaks], np.int64),
             "peak_ms": _to_ms(np.array([peak.time_ps for peak in peaks], np.int64)),
             "capacity_bytes": _make_floats(capacity),
+            "reserved_bytes": np.full(len(rows), nan),
             "lifetime_peak_bytes": _make_floats([nan if it < 0 else it for it in lifetime]),
-            "leaked_bytes": np.array(
-                [sum(leak.bytes for leak in row.leaks) for row in rows], np.int64
-            ),
+            "leaked_bytes": _make_floats([sum(leak.bytes for leak in row.leaks) for row in rows]),
+        })  # fmt: skip
+
+    def _make_snapshot_memory(self) -> ProfileTable:
+        rows = self._snapshot_devices
+        unknown = np.full(len(rows), nan)
+        return ProfileTable({
+            "allocator": _make_texts([f"GPU {row.device}" for row in rows]),
+            "is_device": np.ones(len(rows), bool),
+            "peak_bytes": np.array([row.in_use_bytes[row.peak] for row in rows], np.int64),
+            "peak_ms": _make_floats([row.ms[row.peak] if row.has_times else nan for row in rows]),
+            "capacity_bytes": unknown,
+            "reserved_bytes": _make_floats([row.reserved_bytes[row.peak] for row in rows]),
+            "lifetime_peak_bytes": unknown,
+            "leaked_bytes": unknown,
+        })  # fmt: skip
+
+    @cached_property
+    def memory_at_peak(self) -> ProfileTable:
+        """What was in use at the peak of each allocator, largest first.
+
+        ``category`` is the kind of memory that the allocator reports. In a memory snapshot, it is
+        what the memory is used for: ``weights``, ``gradients``, ``optimizer``, ``activations``,
+        ``workspace``, ``other`` or ``unknown``. ``location`` is the op, or the line of the program.
+
+        Example:
+            >>> log.profile("train", "memory_snapshot.pickle").memory_at_peak.to_pandas().groupby(
+            ...     "category"
+            ... )["bytes"].sum()
+        """
+        if self._snapshot is not None:
+            stacks = self._snapshot.stacks
+            rows = [
+                _PeakRow(
+                    allocator=f"GPU {device.device}",
+                    category=group.category.name.lower(),
+                    location=find_user_frame(stacks[group.stack]),
+                    bytes=group.bytes,
+                    occurrences=group.occurrences,
+                )
+                for device in self._snapshot_devices
+                for group in device.peak_groups
+            ]
+        else:
+            rows = [
+                _PeakRow(
+                    allocator=allocator.name,
+                    category=group.region,
+                    location=group.op,
+                    bytes=group.bytes,
+                    occurrences=group.occurrences,
+                    type=group.type,
+                    shape=group.shape,
+                )
+                for allocator in analyze_memory(self._analyzed.trace, self._analyzed.get_steps())
+                for group in allocator.peak_groups
+            ]
+        return ProfileTable({
+            "allocator": _make_texts([row.allocator for row in rows]),
+            "category": _make_texts([row.category for row in rows]),
+            "location": _make_texts([row.location for row in rows]),
+            "type": _make_texts([row.type for row in rows]),
+            "shape": _make_texts([row.shape for row in rows]),
+            "bytes": np.array([row.bytes for row in rows], np.int64),
+            "count": np.array([row.occurrences for row in rows], np.int64),
+        })  # fmt: skip
+
+    @cached_property
+    def _snapshot_devices(self) -> list[DeviceMemory]:
+        return [] if self._snapshot is None else analyze_snapshot(self._snapshot)
+
+    @cached_property
+    def program_memory(self) -> ProfileTable:
+        """The memory of XLA's programs by their buffer assignment, largest first.
+
+        ``allocated_bytes`` is what a run needs, ``peak_bytes`` what is live at its peak.
+        """
+        rows = analyze_buffers(self._analyzed.programs)
+        return ProfileTable({
+            "name": _make_texts([row.name for row in rows]),
+            "allocated_bytes": np.array([row.allocated_bytes for row in rows], np.int64),
+            "peak_bytes": np.array([row.peak_bytes for row in rows], np.int64),
         })  # fmt: skip
 
     def operators(self, group_by: OperatorGrouping = "name") -> ProfileTable:
@@ -275,6 +395,47 @@ class ProfileData:
             "self_ms": _to_ms(nesting.self_ps),
         })  # fmt: skip
 
+    @cached_property
+    def counters(self) -> ProfileTable:
+        """Numbers that change over time: recorded counters, memory in use, and launch queues.
+
+        ``kind`` is ``"recorded"`` for counters in the file, as of the hardware, ``"memory"`` for
+        the memory in use of an allocator, and ``"queue"`` for the work of a device that was
+        launched but has not begun. ``mean`` is the mean over time. The values are in
+        `counter_values`.
+        """
+        rows, end_ps = self._counters, int(self._analyzed.trace.end_ps.max(initial=0))
+        return ProfileTable({
+            "counter": np.arange(len(rows)),
+            "kind": _make_texts([row.kind for row in rows]),
+            "process": _make_texts([row.process for row in rows]),
+            "name": _make_texts([row.name for row in rows]),
+            "count": np.array([len(row.values) for row in rows], np.int64),
+            "min": _make_floats([float(row.values.min()) for row in rows]),
+            "mean": _make_floats([row.measure_mean(end_ps) for row in rows]),
+            "max": _make_floats([float(row.values.max()) for row in rows]),
+            "last": _make_floats([float(row.values[-1]) for row in rows]),
+        })  # fmt: skip
+
+    @cached_property
+    def counter_values(self) -> ProfileTable:
+        """The values of all `counters`: from each time to the next, a counter has the value."""
+        rows = self._counters
+        counts = np.array([len(row.values) for row in rows], np.int64)
+        numbers = np.repeat(np.arange(len(rows)), counts)
+        times = [row.times_ps for row in rows]
+        return ProfileTable({
+            "counter": numbers,
+            "name": _make_categories([row.name for row in rows], numbers),
+            "time_ms": _to_ms(np.concatenate([np.empty(0, np.int64), *times])),
+            "value": np.concatenate([np.empty(0), *(row.values for row in rows)]),
+        })  # fmt: skip
+
+    @cached_property
+    def _counters(self) -> list[Counter]:
+        rows = list_counters(self._analyzed.trace, self._analyzed.get_steps())
+        return [row for row in rows if len(row.values)]
+
     @property
     def query_tables(self) -> dict[str, ProfileTable]:
         """The tables that `query` can read, by name."""
@@ -283,11 +444,14 @@ class ProfileData:
             "steps": self.steps,
             "ops": self.ops,
             "kernels": self.kernels,
+            "counters": self.counters,
+            "counter_values": self.counter_values,
         }
 
     def query(self, sql: str) -> ProfileTable:
-        """Run a SQL query over the tables ``events``, ``steps``, ``ops`` and ``kernels``.
+        """Run a SQL query over the tables of the capture.
 
+        They are ``events``, ``steps``, ``ops``, ``kernels``, ``counters`` and ``counter_values``.
         It runs in a process of its own, which can read nothing else.
 
         Args:
@@ -308,6 +472,18 @@ class ProfileData:
             "sql_database", lambda: SqlDatabase(self.query_tables)
         )
         return database.run(sql, max_rows)
+
+
+def load_profile(run: str, session: str, host: str, path: Path, kind: CaptureKind) -> ProfileData:
+    """Read a capture file: a trace, or a memory snapshot of PyTorch.
+
+    Raises:
+        FormatError: The file cannot be read.
+    """
+    if kind == "snapshot":
+        snapshot = parse_cuda_snapshot(path.read_bytes())
+        return ProfileData(run, session, host, AnalyzedTrace(make_empty_trace()), snapshot)
+    return ProfileData(run, session, host, AnalyzedTrace(open_capture(path)))
 
 
 def _to_ms(ps: Int64) -> Float64:
