@@ -3141,6 +3141,11 @@ export interface ProjectorRoutes {
     readonly response: JobStatus;
   };
   /** Return the cluster of each point; clusters are named by typical words of their labels. */
+  /** Return histograms of columns, each of the points that pass the filters of all others. */
+  readonly 'POST histograms': {
+    readonly request: ColumnHistogramsRequest;
+    readonly response: ColumnHistogramsResponse;
+  };
   readonly 'GET clusters': {
     readonly request: JobRequest;
     readonly response: ClustersResponse;
@@ -3283,6 +3288,39 @@ export interface ColumnInfo {
   readonly min: number | null;
   readonly max: number | null;
   readonly values: readonly LabelCount[];
+}
+
+/** Points with a number in `range`, with both ends, or with one of the texts `values`. */
+export interface ColumnFilter {
+  readonly range?: readonly [number, number] | null;
+  readonly values?: readonly string[] | null;
+}
+
+/**
+ * Histograms of columns, each of the points that pass the filters of all other columns. The columns
+ * `ranges` are counted in `bins` of equal width between their lowest and highest number, the
+ * columns `values` by their most frequent values.
+ */
+export interface ColumnHistogramsRequest extends EmbeddingRequest {
+  /** Default: `[]`. */
+  readonly ranges?: readonly string[];
+  /** Default: `[]`. */
+  readonly values?: readonly string[];
+  /** Default: `{}`. */
+  readonly filters?: Readonly<Record<string, ColumnFilter>>;
+  /** Default: `24`. */
+  readonly bins?: number;
+  /** Default: `0`. */
+  readonly revision?: number;
+}
+
+/**
+ * The number of points that pass all filters, and the counts of each column. Values are counted in
+ * the order in which the description of the embedding lists them.
+ */
+export interface ColumnHistogramsResponse {
+  readonly passing: number;
+  readonly counts: Readonly<Record<string, readonly number[]>>;
 }
 
 /** A column of labels. `revision` keeps caches from returning labels before an edit. */
@@ -3663,8 +3701,8 @@ export interface ProjectorSearchResponse {
 
 /**
  * A tile of the density of a layout; at `zoom` 0, one tile has all points. `color` is a column
- * whose most frequent values color the points. `revision` keeps caches from returning colors before
- * an edit.
+ * whose most frequent values color the points. `filters` are those of a `ColumnHistogramsRequest`
+ * as JSON: other points are left out. `revision` keeps caches from returning colors before an edit.
  */
 export interface ProjectorTileRequest extends LayoutPlaneRequest {
   readonly zoom: number;
@@ -3682,6 +3720,8 @@ export interface ProjectorUploadRequest {
   readonly body: Blob;
   readonly labels_of?: string | null;
   readonly sprite_of?: string | null;
+  /** Default: `""`. */
+  readonly filters?: string;
 }
 
 /** The trustworthiness of a layout along some axes. */
