@@ -307,11 +307,15 @@ export interface CodeDiff {
   readonly is_truncated: boolean;
 }
 
-/** The available columns; `metrics` are the tags of scalars. */
+/**
+ * The available columns; `metrics` are the tags of scalars. `display_names` has those of
+ * hyperparameters and metrics that were logged with one, by the keys of their columns.
+ */
 export interface ColumnListResponse {
   readonly hparams: readonly HParamColumn[];
   readonly metrics: readonly string[];
 }
+  readonly display_names: Readonly<Record<string, string>>;
 
 /** Columns by key: `hparam:lr`, `last:loss`, `min:loss`, `max:acc`, `step:loss`. */
 export interface ColumnsRequest {
