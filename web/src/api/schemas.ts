@@ -182,6 +182,7 @@ export interface LiveEvents {
   readonly reset: ResetEvent;
   readonly alert: Alert;
   readonly notes: NotesEvent;
+  readonly dashboard: DashboardEvent;
   readonly ping: PingEvent;
 }
 
@@ -314,8 +315,8 @@ export interface CodeDiff {
 export interface ColumnListResponse {
   readonly hparams: readonly HParamColumn[];
   readonly metrics: readonly string[];
-}
   readonly display_names: Readonly<Record<string, string>>;
+}
 
 /** Columns by key: `hparam:lr`, `last:loss`, `min:loss`, `max:acc`, `step:loss`. */
 export interface ColumnsRequest {
@@ -396,6 +397,12 @@ export interface ConsoleResponse {
 
 /** A damaged region of an event file, in bytes; an array in JSON. */
 export type DamageRow = readonly [offset: number, size: number, reason: Sentence];
+
+/** What users store with a dashboard has changed, such as a workspace. */
+export interface DashboardEvent {
+  readonly name: string;
+  readonly revision: string;
+}
 
 /**
  * A dashboard; `active` if the log has something for it to show. `module_url` is the URL of its web
@@ -3134,6 +3141,11 @@ export interface ProjectorRoutes {
     readonly request: PointRowsRequest;
     readonly response: PointRowsResponse;
   };
+  /** Return histograms of columns, each of the points that pass the filters of all others. */
+  readonly 'POST histograms': {
+    readonly request: ColumnHistogramsRequest;
+    readonly response: ColumnHistogramsResponse;
+  };
   /** Return which points of two embeddings are the same. */
   readonly 'POST match': {
     readonly request: MatchRequest;
@@ -3145,11 +3157,6 @@ export interface ProjectorRoutes {
     readonly response: JobStatus;
   };
   /** Return the cluster of each point; clusters are named by typical words of their labels. */
-  /** Return histograms of columns, each of the points that pass the filters of all others. */
-  readonly 'POST histograms': {
-    readonly request: ColumnHistogramsRequest;
-    readonly response: ColumnHistogramsResponse;
-  };
   readonly 'GET clusters': {
     readonly request: JobRequest;
     readonly response: ClustersResponse;
@@ -3283,17 +3290,6 @@ export interface ClustersResponse {
   readonly clusters: readonly ClusterInfo[];
 }
 
-/** A column of labels; `values` are the most frequent, empty if most are unique. */
-export interface ColumnInfo {
-  readonly name: string;
-  readonly kind: 'text' | 'number';
-  readonly distinct: number;
-  readonly missing: number;
-  readonly min: number | null;
-  readonly max: number | null;
-  readonly values: readonly LabelCount[];
-}
-
 /** Points with a number in `range`, with both ends, or with one of the texts `values`. */
 export interface ColumnFilter {
   readonly range?: readonly [number, number] | null;
@@ -3325,6 +3321,17 @@ export interface ColumnHistogramsRequest extends EmbeddingRequest {
 export interface ColumnHistogramsResponse {
   readonly passing: number;
   readonly counts: Readonly<Record<string, readonly number[]>>;
+}
+
+/** A column of labels; `values` are the most frequent, empty if most are unique. */
+export interface ColumnInfo {
+  readonly name: string;
+  readonly kind: 'text' | 'number';
+  readonly distinct: number;
+  readonly missing: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly values: readonly LabelCount[];
 }
 
 /** A column of labels. `revision` keeps caches from returning labels before an edit. */
@@ -3713,6 +3720,8 @@ export interface ProjectorTileRequest extends LayoutPlaneRequest {
   readonly x: number;
   readonly y: number;
   readonly color?: string | null;
+  /** Default: `""`. */
+  readonly filters?: string;
   /** Default: `0`. */
   readonly revision?: number;
 }
@@ -3724,8 +3733,6 @@ export interface ProjectorUploadRequest {
   readonly body: Blob;
   readonly labels_of?: string | null;
   readonly sprite_of?: string | null;
-  /** Default: `""`. */
-  readonly filters?: string;
 }
 
 /** The trustworthiness of a layout along some axes. */
@@ -7395,12 +7402,13 @@ export interface DocumentRequest {
   readonly id: string;
 }
 
-/** A document, and the blocks of its text. */
+/** A document, the blocks of its text, and those of its cards with texts by card id. */
 export interface DocumentResponse {
   readonly document: BoardDocument;
   readonly revision: number;
   readonly modified: number;
   readonly blocks: readonly ReportBlock[];
+  readonly notes: Readonly<Record<string, readonly ReportBlock[]>>;
 }
 
 /** A document in the list. */
