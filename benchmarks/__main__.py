@@ -12,6 +12,7 @@ from pathlib import Path
 
 import tracklight
 from benchmarks import (
+    capture,
     cluster,
     debugger,
     fairness,
@@ -66,6 +67,7 @@ MEASURES = {
     "debugger": debugger.measure,
     "what_if": what_if.measure,
     "write": write.measure,
+    "capture": capture.measure,
     "import": write.measure_import,
     "help": shell.measure,
 }

@@ -34,6 +34,7 @@ from tracklight.plugin import Blob, Route, Stream
 from tracklight.server.alerts.alert_log import Alert
 from tracklight.server.changelog import DeltaEvent
 from tracklight.server.events import (
+    DashboardEvent,
     LoadStatus,
     NotesEvent,
     PingEvent,
@@ -55,6 +56,7 @@ LIVE_EVENTS: dict[str, type[msgspec.Struct]] = {
     "reset": ResetEvent,
     "alert": Alert,
     "notes": NotesEvent,
+    "dashboard": DashboardEvent,
     "ping": PingEvent,
 }
 

@@ -214,6 +214,14 @@ class Dashboard(ABC):
         Called in a background thread if the dashboard is active; requests may arrive meanwhile.
         """
 
+    def get_revision(self) -> str:
+        """Return a text that changes with what users store through the dashboard.
+
+        It is called after each request to a route that ``mutates`` and every few seconds, since
+        other servers of the log may share the stored data. Open pages are told when it changes.
+        """
+        return ""
+
     def close(self) -> None:  # noqa: B027  optional
         """Stop background work; called when the server shuts down."""
 

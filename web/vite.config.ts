@@ -14,19 +14,26 @@ const SHARED_MESSAGES = /\/src\/catalog\/(cards|charts|common|scalars)\.ts$/;
 const CARD_PARTS = /\/src\/(scalar-cards\/|cards\/(workspace\/|CardDialog))/;
 /** What the page loads at first: its own code and that of the Scalars dashboard. */
 const FIRST_ENTRIES = /\/src\/(app\.ts|dashboards\/scalars\/View\.svelte)$/;
+/** A workspace mostly has curves, and does not wait for the code of other dashboards. */
+const WORKSPACE_ENTRIES = /\/src\/dashboards\/workspaces\/(View|kinds\/ScalarsKind)\.svelte$/;
 /** The entry loads the texts of the language before that code runs, so it must not import it. */
 const LOCALE = /\/src\/i18n\/|vite\/preload-helper/;
 
 let firstModules: Set<string> | null = null;
+let workspaceModules: Set<string> | null = null;
 
 const chooseChunk: Rollup.GetManualChunk = (id, { getModuleIds, getModuleInfo }) => {
   if (LOCALE.test(id)) return 'locale';
   if (!SHARED.test(id) && !SHARED_MESSAGES.test(id)) return undefined;
-  firstModules ??= collectImports(
-    [...getModuleIds()].filter((other) => FIRST_ENTRIES.test(other)),
-    (other) => getModuleInfo(other)?.importedIds ?? [],
-  );
+  const collect = (entries: RegExp): Set<string> =>
+    collectImports(
+      [...getModuleIds()].filter((other) => entries.test(other)),
+      (other) => getModuleInfo(other)?.importedIds ?? [],
+    );
+  firstModules ??= collect(FIRST_ENTRIES);
   if (firstModules.has(id)) return 'parts';
+  workspaceModules ??= collect(WORKSPACE_ENTRIES);
+  if (workspaceModules.has(id)) return 'board';
   return CARD_PARTS.test(id) ? undefined : 'later-parts';
 };
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.server.memory_source import MemorySource, MemoryWatch
-from tracklight.server.events import LiveUpdates, PollRequest
+from tracklight.server.events import DashboardEvent, LiveUpdates, PollRequest
 from tracklight.server.source import LogOverview, Refresher
 
 
@@ -205,6 +205,25 @@ def test_polling_returns_what_a_stream_sends(source: MemorySource, live: LiveUpd
     assert update.delta is not None and [run.name for run in update.delta.added] == ["late"]
     assert [(event.name, event.data) for event in update.events] == [("notes", {"revision": 3})]
     assert live.poll(PollRequest(update.cursor, update.last_event)).events == []
+
+
+def test_new_clients_get_the_latest_revisions(live: LiveUpdates) -> None:
+    live.refresher.refresh()
+    for revision in ("1", "2"):
+        live.publish_revision(DashboardEvent("boards", revision))
+    live.publish("alert", {"id": "a"})
+    sent = live.poll(PollRequest())
+    assert [(event.name, event.data) for event in sent.events] == [
+        ("dashboard", DashboardEvent("boards", "2"))
+    ]
+    assert live.poll(PollRequest(sent.cursor, sent.last_event)).events == []
+
+    async def follow() -> None:
+        live.notifier.attach_loop()
+        reader = Reader(live.stream(sent.cursor))
+        assert await reader.next("dashboard") == {"name": "boards", "revision": "2"}
+
+    asyncio.run(follow())
 
 
 @pytest.mark.parametrize("last_event", [-1, 5])

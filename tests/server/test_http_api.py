@@ -187,6 +187,11 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/projector/neighbors": {**VECTORS, "row": 1},
     "POST api/v1/projector/search": {**VECTORS, "query": "cat"},
     "POST api/v1/projector/rows": {**VECTORS, "columns": ["label"], "sort": "label"},
+    "POST api/v1/projector/histograms": {
+        **VECTORS,
+        "values": ["label"],
+        "filters": {"label": {"values": ["cat"]}},
+    },
     "POST api/v1/projector/match": {**VECTORS, "other": VECTORS},
     "POST api/v1/projector/cluster": {**VECTORS, "method": {"type": "kmeans", "count": 2}},
     "GET api/v1/projector/clusters": JOB,

@@ -209,7 +209,10 @@ def test_cards_are_dragged_and_resized(address: str, open_page: OpenPage) -> Non
 def test_exported_workspace_needs_no_server(
     address: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
-    save(address, make_document())
+    document = make_document()
+    note = {"id": "card-note", "kind": "note", "target": "All runs *converge*."}
+    document["sections"][0]["cards"].append(note)
+    save(address, document)
     page = open_page(f"{address}?tab=workspaces&workspace=board")
     expect(drawn_chart(page, "loss")).to_be_visible()
     page.get_by_role("button", name="Workspaces and reports").click()
@@ -219,4 +222,29 @@ def test_exported_workspace_needs_no_server(
     exported = open_page((tmp_path / "board.html").as_uri())
     expect(drawn_chart(exported, "loss")).to_be_visible()
     expect(drawn_chart(exported, "accuracy")).to_be_visible()
+    expect(find_card(exported, "note").locator("em")).to_have_text("converge")
     expect(exported.get_by_role("button", name="Add card")).to_have_count(0)
+
+
+def test_version_is_restored(address: str, open_page: OpenPage) -> None:
+    document = make_document()
+    save(address, document)
+    (section,) = document["sections"]
+    fewer = [{**section, "cards": section["cards"][:1]}]
+    save(address, {**document, "sections": fewer}, expected=1)
+    page = open_page(f"{address}?tab=workspaces&workspace=board")
+    expect(drawn_chart(page, "loss")).to_be_visible()
+    expect(find_card(page, "accuracy")).to_have_count(0)
+    page.get_by_role("button", name="Workspaces and reports").click()
+    page.get_by_role("menuitem", name="Versions…").click()
+    dialog = page.get_by_role("dialog", name="Versions…")
+    expect(dialog.get_by_role("listitem")).to_contain_text("2 cards")
+    dialog.get_by_role("button", name="Restore").click()
+    expect(dialog).to_be_hidden()
+    expect(drawn_chart(page, "accuracy")).to_be_visible()
+    wait_for_value(page, lambda: list_cards(address), ["loss", "accuracy"])
+    # The state that was replaced is a version, and restoring can be undone.
+    versions = json.load(urllib.request.urlopen(f"{address}api/v1/workspaces/versions?id=board"))
+    assert [version["cards"] for version in versions["versions"]] == [1, 2]
+    page.get_by_role("button", name="Undo").click()
+    wait_for_value(page, lambda: list_cards(address), ["loss"])

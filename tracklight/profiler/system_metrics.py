@@ -11,7 +11,8 @@ import shutil
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -35,19 +36,31 @@ class MetricSource(Protocol):
     def close(self) -> None: ...
 
 
-class _Rate:
-    """The change of a counter of bytes since the previous reading, in MB/s."""
+class _Rates:
+    """The changes of counters of bytes since the previous reading, in MB/s.
 
-    def __init__(self, read: Callable[[], int]) -> None:
+    Args:
+        read: Returns an object with the counters; it is called once per reading, as it reads files
+            of the system.
+        fields: The names of the counters by the names of the metrics.
+    """
+
+    def __init__(self, read: Callable[[], object], fields: Mapping[str, str]) -> None:
         self._read = read
-        self._last: tuple[float, int] | None = None
+        self._fields = fields
+        self._last: tuple[float, dict[str, int]] | None = None
 
-    def __call__(self) -> float:
-        now, count = time.monotonic(), self._read()
-        last, self._last = self._last, (now, count)
+    def __call__(self) -> dict[str, float]:
+        counters = self._read()
+        now = time.monotonic()
+        counts = {name: int(getattr(counters, field)) for name, field in self._fields.items()}
+        last, self._last = self._last, (now, counts)
         if last is None or now <= last[0]:
-            return 0.0
-        return max(0, count - last[1]) / (now - last[0]) / _MB
+            return dict.fromkeys(counts, 0.0)
+        passed_s = now - last[0]
+        return {
+            name: max(0, count - last[1][name]) / passed_s / _MB for name, count in counts.items()
+        }
 
 
 class HostMetrics:
@@ -60,12 +73,16 @@ class HostMetrics:
     def __init__(self, psutil: ModuleType) -> None:
         self._psutil = psutil
         self._process = psutil.Process()
-        self._rates = {
-            "disk_read_mb_s": _Rate(lambda: psutil.disk_io_counters().read_bytes),
-            "disk_write_mb_s": _Rate(lambda: psutil.disk_io_counters().write_bytes),
-            "network_received_mb_s": _Rate(lambda: psutil.net_io_counters().bytes_recv),
-            "network_sent_mb_s": _Rate(lambda: psutil.net_io_counters().bytes_sent),
-        }
+        self._rates = [
+            _Rates(
+                psutil.disk_io_counters,
+                {"disk_read_mb_s": "read_bytes", "disk_write_mb_s": "write_bytes"},
+            ),
+            _Rates(
+                psutil.net_io_counters,
+                {"network_received_mb_s": "bytes_recv", "network_sent_mb_s": "bytes_sent"},
+            ),
+        ]
 
     def read(self) -> Iterator[tuple[str, float]]:
         readers: dict[str, Callable[[], float]] = {
@@ -73,13 +90,15 @@ class HostMetrics:
             "cpu_percent": self._psutil.cpu_percent,
             "memory_percent": lambda: self._psutil.virtual_memory().percent,
             "process_memory_gb": lambda: self._process.memory_info().rss / _GB,
-            **self._rates,
         }
+        # Some are not available, for example in a container without /proc.
+        unavailable = (self._psutil.Error, OSError, AttributeError)
         for name, reader in readers.items():
-            try:
+            with suppress(*unavailable):
                 yield name, float(reader())
-            except (self._psutil.Error, OSError, AttributeError):
-                continue  # not available here, for example in a container without /proc
+        for rates in self._rates:
+            with suppress(*unavailable):
+                yield from rates().items()
 
     def close(self) -> None:
         pass

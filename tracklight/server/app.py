@@ -10,6 +10,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -44,7 +45,7 @@ from tracklight.server.middleware import (
 )
 from tracklight.server.notes import NotesApi, NotesStore
 from tracklight.server.page import PAGE_DIR, create_page_route, create_plugin_routes
-from tracklight.server.plugins import DashboardRegistry, Prewarmer
+from tracklight.server.plugins import DashboardMonitor, DashboardRegistry, Prewarmer
 from tracklight.server.responses import describe_error, get_exception_handlers
 from tracklight.server.routing import API_PREFIX, LazyRouter, create_openapi_route, create_routes
 from tracklight.server.run_table.api import RunTableApi
@@ -220,6 +221,7 @@ def create_app(
     overview = LogOverview(source)
     live = LiveUpdates(source, overview, refresher, heartbeat_s=heartbeat_s)
     registry = _load_dashboards(source, overview, live, access)
+    dashboard_monitor = DashboardMonitor(registry, live.publish_revision)
     alert_service = AlertService(source, store, live, alerts)
     run_columns = RunColumnsApi(source, overview, derived.find_state)
     run_table = RunTableApi(source, overview, run_columns, store.read)
@@ -245,7 +247,7 @@ def create_app(
     api_routes: list[BaseRoute] = [
         *create_routes(own_routes),
         create_stream_route(live),
-        *_create_dashboard_routes(registry),
+        *_create_dashboard_routes(registry, dashboard_monitor),
     ]
     routes: list[BaseRoute] = [
         Mount(f"/{API_PREFIX}", routes=api_routes),
@@ -268,6 +270,7 @@ def create_app(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         live.notifier.attach_loop()
         alert_service.start()
+        dashboard_monitor.start()
         refresher.start()
         try:
             yield
@@ -275,6 +278,7 @@ def create_app(
             live.notifier.close()
             refresher.stop()
             alert_service.stop()
+            dashboard_monitor.stop()
             registry.close()
 
     return BoardApp(
@@ -304,9 +308,11 @@ def _load_dashboards(
     return registry
 
 
-def _create_dashboard_routes(registry: DashboardRegistry) -> list[BaseRoute]:
+def _create_dashboard_routes(
+    registry: DashboardRegistry, monitor: DashboardMonitor
+) -> list[BaseRoute]:
     """Mount every dashboard below its name; its code is loaded on the first request."""
     return [
-        Mount(f"/{entry.name}", app=LazyRouter(entry.get_routes))
+        Mount(f"/{entry.name}", app=LazyRouter(partial(monitor.list_routes, entry)))
         for entry in registry.entries.values()
     ]

@@ -12,7 +12,11 @@ events are
     reset   {"cursor"}                                the changes are not known: fetch all again
     alert   {"id", "run", "tag", "text", …}           an alert fired or was resolved
     notes   {"revision"}                              notes, layouts or alert rules have changed
+    dashboard  {"name", "revision"}                   users have changed what it stores
     ping    {"interval_s"}                            nothing else was sent for about that long
+
+Events are not repeated for clients that were not connected. Those about a revision are the
+exception: the latest ones are sent first to every new client.
 
 Where streams do not get through, poll ``api/v1/live/poll``, which returns the same.
 """
@@ -93,6 +97,13 @@ class NotesEvent(msgspec.Struct):
     revision: int
 
 
+class DashboardEvent(msgspec.Struct):
+    """What users store with a dashboard has changed, such as a workspace."""
+
+    name: str
+    revision: str
+
+
 class PingEvent(msgspec.Struct):
     """The stream is open; the next event follows within ``interval_s`` seconds."""
 
@@ -142,6 +153,7 @@ class LiveUpdates:
         self._heartbeat_s = heartbeat_s
         self._ping = encode_event("ping", PingEvent(heartbeat_s))
         self._coalescer = Coalescer(self.notifier, self._collect_updates, PROGRESS_S)
+        self._revisions: dict[tuple[str, str], ServerEvent] = {}
         refresher.listeners.append(self._on_refresh)
 
     def routes(self) -> list[Route]:
@@ -151,6 +163,13 @@ class LiveUpdates:
         """Send an event to every open page. May be called from any thread."""
         self.event_log.add(name, data)
         self.notifier.notify()
+
+    def publish_revision(self, event: NotesEvent | DashboardEvent) -> None:
+        """Send a new revision to every open page, and to pages that connect later."""
+        name = "notes" if isinstance(event, NotesEvent) else "dashboard"
+        key = event.name if isinstance(event, DashboardEvent) else ""
+        self._revisions[name, key] = ServerEvent(name, event)
+        self.publish(name, event)
 
     def get_etag(self) -> str:
         """Return a text that changes whenever the index may have changed."""
@@ -169,12 +188,19 @@ class LiveUpdates:
 
     def poll(self, request: PollRequest) -> PollResponse:
         """Return what the event stream would have sent since the previous response."""
-        last_event = self.event_log.count if request.last_event is None else request.last_event
-        events = self.event_log.find_since(last_event)
+        events: list[ServerEvent] | None
+        if request.last_event is None:
+            last_event = self.event_log.count
+            events = list(self._revisions.values())
+        else:
+            events = self.event_log.find_since(request.last_event)
+            last_event = (
+                self.event_log.count if events is None else request.last_event + len(events)
+            )
         cursor, delta = self.changelog.get_since(request.since)
         return PollResponse(
             cursor=cursor,
-            last_event=self.event_log.count if events is None else last_event + len(events),
+            last_event=last_event,
             reset=events is None or (delta is None and cursor != request.since),
             status=self.status(),
             delta=delta,
@@ -184,6 +210,7 @@ class LiveUpdates:
     async def stream(self, cursor: str) -> AsyncGenerator[bytes, None]:
         """Yield server-sent events for a client that has everything up to ``cursor``."""
         position = PollRequest(cursor, self.event_log.count)
+        revisions = [encode_event(event.name, event.data) for event in self._revisions.values()]
         sent_status: LoadStatus | None = None
         # A ping is due by the clock: every refresh wakes the stream, mostly with nothing to send.
         ping_due_s = 0.0
@@ -192,6 +219,8 @@ class LiveUpdates:
                 wake_up.clear()
                 response, status_event, events = await self._coalescer.get(position)
                 position = PollRequest(response.cursor, response.last_event)
+                if sent_status is None:
+                    events = [*revisions, *events]
                 if response.status != sent_status:
                     sent_status = response.status
                     events = [status_event, *events]

@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -23,6 +23,7 @@ from tracklight.analysis.source import NO_ACCESS, Context, DataAccess, FileKind,
 from tracklight.dashboards import BUILT_IN_DASHBOARDS
 from tracklight.errors import Message
 from tracklight.plugin import Dashboard, Route
+from tracklight.server.events import DashboardEvent
 from tracklight.server.responses import describe_error
 from tracklight.server.source import LogOverview, LogSource
 from tracklight.types import Delta, SharedTag
@@ -31,6 +32,9 @@ log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "tracklight.dashboards"
 
+#: How often changes by other servers are looked for.
+_MONITOR_INTERVAL_S = 2.0
+_MONITOR_STOP_TIMEOUT_S = 5.0
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 #: The server's own routes have these names.
 _RESERVED_NAMES = frozenset(
@@ -183,6 +187,10 @@ class DashboardEntry:
     def get_dashboard(self) -> Dashboard:
         return self._get()[0]
 
+    def find_loaded(self) -> Dashboard | None:
+        """Return the dashboard if it has been used."""
+        return self._loaded[0] if self._loaded is not None else None
+
     def get_routes(self) -> tuple[Route, ...]:
         return self._get()[1]
 
@@ -250,6 +258,71 @@ class Prewarmer:
             log.exception("listing the active dashboards failed")
             return
         self._registry.prepare(active)
+
+
+class DashboardMonitor:
+    """Announce changes of what users store through dashboards, here or with another server.
+
+    Args:
+        registry: Dashboards that no request has used yet are not followed.
+        publish: Called with an event for each change.
+    """
+
+    def __init__(
+        self, registry: DashboardRegistry, publish: Callable[[DashboardEvent], None]
+    ) -> None:
+        self._entries = registry.entries.values()
+        self._publish = publish
+        self._revisions: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tracklight-stored", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(_MONITOR_STOP_TIMEOUT_S)
+
+    def list_routes(self, entry: DashboardEntry) -> list[Route]:
+        """Return the routes of a dashboard; those that change stored data announce it."""
+        routes = [self._follow(entry, route) for route in entry.get_routes()]
+        self._check(entry)
+        return routes
+
+    def _follow(self, entry: DashboardEntry, route: Route) -> Route:
+        if not route.mutates:
+            return route
+
+        @wraps(route.handler)
+        def handle(request: object) -> object:
+            response = route.handler(request)
+            self._check(entry)
+            return response
+
+        return replace(route, handler=handle)
+
+    def _run(self) -> None:
+        while not self._stop.wait(_MONITOR_INTERVAL_S):
+            for entry in self._entries:
+                self._check(entry)
+
+    def _check(self, entry: DashboardEntry) -> None:
+        dashboard = entry.find_loaded()
+        if dashboard is None:
+            return
+        try:
+            with self._lock:
+                revision = dashboard.get_revision()
+                known = self._revisions.setdefault(entry.name, revision)
+                self._revisions[entry.name] = revision
+        # A plugin may raise anything; the request itself has succeeded.
+        except Exception as error:
+            log.warning("get_revision of %s failed: %s", entry.name, _describe_failure(error))
+            return
+        if revision != known:
+            self._publish(DashboardEvent(entry.name, revision))
 
 
 def create_static_context(

@@ -86,6 +86,10 @@ class JsonFile(Generic[T]):
             _log.warning("could not read %s: %s", self.path, error)
             return self._cached[1]
 
+    def get_revision(self) -> str:
+        """Return a text that changes with the content; empty if the file does not exist."""
+        return "-".join(map(str, _get_file_version(self.path) or ()))
+
     def update(self, edit: Callable[[T], T]) -> T:
         """Replace the content by ``edit(content)`` and return it.
 

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from tracklight.writer import warnings
 
@@ -34,17 +34,17 @@ class ConsoleCapture:
 
     def __init__(self, run_dir: str) -> None:
         self._lock = threading.Lock()
-        self._file: TextIO | None = None
+        self._file: BinaryIO | None = None
         self._bytes = 0
+        self._second = (-1, "")
         self._tees: dict[str, _Tee] = {}
         if "://" in run_dir:
             warnings.warn_once("console", f"is captured in local directories only, not {run_dir}")
             return
         try:
             os.makedirs(run_dir, exist_ok=True)
-            self._file = open(
-                os.path.join(run_dir, FILE_NAME), "a", encoding="utf-8", errors="backslashreplace"
-            )
+            # Unbuffered: each line is one system call, and a killed process loses none.
+            self._file = open(os.path.join(run_dir, FILE_NAME), "ab", buffering=0)
         except OSError as error:
             warnings.warn_once("console", f"cannot be captured in {run_dir}: {error}")
             return
@@ -55,19 +55,20 @@ class ConsoleCapture:
 
     def write_line(self, stream: str, line: str) -> None:
         """Write a line with the current time. Failures are reported once."""
-        now = time.time()
-        fraction = f"{now % 1:.6f}"[1:]
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-        record = f"{stamp}{fraction}Z {stream} F {line}\n"
+        second, microsecond = divmod(time.time_ns() // 1000, 1_000_000)
         with self._lock:
             if self._file is None:
                 return
+            if self._second[0] != second:
+                text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+                self._second = second, text
+            stamp = f"{self._second[1]}.{microsecond:06}Z"
+            record = f"{stamp} {stream} F {line}\n".encode(errors="backslashreplace")
             self._bytes += len(record)
             if self._bytes > _MAX_FILE_BYTES:
-                record = f"{stamp}{fraction}Z stderr F (further output is not captured)\n"
+                record = f"{stamp} stderr F (further output is not captured)\n".encode()
             try:
                 self._file.write(record)
-                self._file.flush()
             except (OSError, ValueError) as error:
                 self._file = None
                 warnings.warn_once("console", f"is no longer captured: {error}")

@@ -50,6 +50,20 @@ def test_tiles_have_all_points_and_the_colors_of_a_column(board: Board) -> None:
         board.projector.density(LayoutPlaneRequest(job, axes=[0, 19]))
 
 
+def test_tiles_leave_out_points_that_do_not_pass_filters(board: Board) -> None:
+    job = start_layout(board)
+    filters = '{"kind":{"values":["oak"]}}'
+    every = board.projector.tile(TileRequest(job, zoom=0, x=0, y=0, color="kind"))
+    tile = board.projector.tile(TileRequest(job, zoom=0, x=0, y=0, color="kind", filters=filters))
+    assert every.colors is not None and tile.colors is not None
+    assert set(np.unique(tile.colors)) == {0, 255}
+    assert np.array_equal(tile.density > 0, tile.colors == 0)
+    assert (tile.density <= every.density).all()
+    for bad in ("[", '{"kind":{"range":[1]}}'):
+        with pytest.raises(UsageError, match="the filters are not valid"):
+            board.projector.tile(TileRequest(job, zoom=0, x=0, y=0, filters=bad))
+
+
 def test_layout_without_coordinates(board: Board) -> None:
     job = start_layout(board)
     assert board.projector.layout(LayoutRequest(job)).coordinates

@@ -7,6 +7,8 @@ from tests.dashboards.projector.conftest import NAMES, ROWS, Board
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.dashboards.projector.schemas import (
     ClusterRequest,
+    ColumnFilter,
+    ColumnHistogramsRequest,
     EmbeddingRequest,
     HdbscanMethod,
     JobRequest,
@@ -149,3 +151,29 @@ def test_rows_are_sorted_on_the_server_and_returned_in_pages(board: Board) -> No
     assert page.cells == [["oak"], ["oak 4"]]
     with pytest.raises(UsageError, match='no column "nothing"'):
         read(sort="nothing")
+
+
+def test_histograms_are_of_the_points_that_pass_other_filters(board: Board) -> None:
+    trees = board.find("trees").id
+    heights = np.arange(ROWS) / 2
+    kinds = np.arange(ROWS) % 4
+    request = ColumnHistogramsRequest(trees, ranges=["height"], values=["kind"], bins=8)
+    everything = board.projector.histograms(request)
+    assert everything.passing == ROWS
+    assert everything.counts["height"] == np.histogram(heights, 8)[0].tolist()
+    assert everything.counts["kind"] == [ROWS // 4] * 4
+    filters = {
+        "height": ColumnFilter(range=(2.0, 10.0)),
+        "kind": ColumnFilter(values=["oak", "elm"]),
+        "gone": ColumnFilter(values=["x"]),
+    }
+    in_range, is_kind = (heights >= 2) & (heights <= 10), kinds < 2
+    filtered = board.projector.histograms(
+        ColumnHistogramsRequest(trees, ranges=["height"], values=["kind"], bins=8, filters=filters)
+    )
+    assert filtered.passing == np.count_nonzero(in_range & is_kind)
+    edges = np.linspace(0, heights.max(), 9)
+    assert filtered.counts["height"] == np.histogram(heights[is_kind], edges)[0].tolist()
+    assert filtered.counts["kind"] == np.bincount(kinds[in_range], minlength=4).tolist()
+    with pytest.raises(UsageError, match='no column "gone"'):
+        board.projector.histograms(ColumnHistogramsRequest(trees, values=["gone"]))

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from tests.dashboards.opening import make_context
 from tests.server.memory_source import MemorySource
+from tests.server.waiting import wait_until
 from tracklight.dashboards.workspaces.dashboard import Workspaces, split_blocks
 from tracklight.dashboards.workspaces.schemas import BoardCard, BoardDocument, BoardSection
 from tracklight.dashboards.workspaces.store import VERSION_INTERVAL_S, DocumentStore
@@ -140,6 +141,36 @@ def test_two_servers_lose_no_change() -> None:
             future.result()
     stored = DocumentStore(ROOTS).get("b1")
     assert (len(stored.document.sections[0].cards), stored.revision) == (31, 31)
+
+
+def test_changes_are_announced(client: TestClient) -> None:
+    client.get("/api/v1/workspaces/documents")
+    last_event = client.get("/api/v1/live/poll").json()["last_event"]
+
+    def count_events() -> int:
+        events = client.get("/api/v1/live/poll", params={"last_event": last_event}).json()["events"]
+        assert all(event["data"]["name"] == "workspaces" for event in events)
+        return len(events)
+
+    save(client, BOARD, 0)
+    assert count_events() == 1
+    client.get("/api/v1/workspaces/document", params={"id": "b1"})
+    assert count_events() == 1
+    # Another server of the same log.
+    DocumentStore(ROOTS).save(rename(BOARD, "Yours"), 1)
+    wait_until(lambda: count_events() == 2)
+    # A page that was not connected meanwhile gets the latest revision.
+    (event,) = client.get("/api/v1/live/poll").json()["events"]
+    assert event["name"] == "dashboard"
+    assert event["data"]["revision"] == DocumentStore(ROOTS).get_revision()
+
+
+def test_texts_of_cards_are_rendered(client: TestClient) -> None:
+    note = BoardCard("n1", "note", "Some *text*")
+    section = BoardSection("s1", cards=(CARD, note))
+    saved = save(client, msgspec.structs.replace(BOARD, sections=(section,)), 0).json()
+    assert list(saved["notes"]) == ["n1"]
+    assert "<em>text</em>" in saved["notes"]["n1"][0]["html"]
 
 
 def test_report_is_split_at_its_cards() -> None:

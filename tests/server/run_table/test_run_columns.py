@@ -3,12 +3,20 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource
 from tracklight.errors import UsageError
-from tracklight.formats.hparams import SESSION_START_TAG, build_session_start
+from tracklight.formats.hparams import (
+    EXPERIMENT_TAG,
+    SESSION_START_TAG,
+    HParam,
+    Metric,
+    build_experiment,
+    build_session_start,
+)
 from tracklight.plugin import Empty
 from tracklight.server.run_table.run_columns import (
     ColumnsRequest,
@@ -40,6 +48,32 @@ def test_lists_available_columns(source: MemorySource, table: RunColumnsApi) -> 
         "flip": ("bool", 1, None, None, [True]),
         "lr": ("number", 2, 0.001, 0.1, [0.001, 0.1]),
         "name": ("string", 2, None, None, ["a9", "a10"]),
+    }
+
+
+def test_display_names_are_those_of_experiments_and_tags(
+    source: MemorySource, table: RunColumnsApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_hparams(source, "conv", lr=0.1, depth=3)
+    hparams = [HParam("lr", display_name="Learning rate"), HParam("depth")]
+    metrics = [
+        Metric("acc", "validation", "Validation accuracy"),
+        Metric("acc", display_name="Accuracy"),
+    ]
+    content = build_experiment(hparams, metrics).metadata.plugin_data.content
+    source.metadata[EXPERIMENT_TAG] = {"conv": content}
+    named = [msgspec.structs.replace(info, display_name="Loss") for info in source.tags("vit")]
+    monkeypatch.setattr(source, "tags", lambda run: named)
+    source.logged["vit"]["loss"].append(1.0)
+    source.refresh()
+    metric_names = {"acc": "Accuracy", "loss": "Loss"}
+    assert table.list_columns(Empty()).display_names == {
+        "hparam:lr": "Learning rate",
+        **{
+            f"{field}:{tag}": name
+            for field in ("last", "min", "max", "step")
+            for tag, name in metric_names.items()
+        },
     }
 
 

@@ -67,19 +67,30 @@ class DensityIndex:
         """Approximate memory use."""
         return sum(array.nbytes for array in (self._order, self._codes, self._x, self._y))
 
-    def count_tile(self, zoom: int, x: int, y: int) -> Int64:
+    def count_tile(self, zoom: int, x: int, y: int, passing: Bool | None = None) -> Int64:
         """Return the number of points in each pixel of a tile, row by row from the top.
 
         At ``zoom`` 0, one tile covers the square of the bounds; each further level halves its side.
+
+        Args:
+            zoom: The level of the tile.
+            x: Its column, from the left.
+            y: Its row, from the top.
+            passing: Which points are counted, in the order of the layout; all by default.
         """
         points = self._slice(zoom, x, y)
         pixels = self._get_pixels(points, zoom, x, y)
+        if passing is not None:
+            pixels = pixels[passing[self._order[points]]]
         counts: Int64 = np.bincount(pixels, minlength=TILE_PX**2)[: TILE_PX**2]
         return counts
 
-    def shade_tile(self, zoom: int, x: int, y: int) -> UInt8:
-        """Return the density of each pixel from 0 to 255, logarithmic; 0 only without points."""
-        counts = self.count_tile(zoom, x, y)
+    def shade_tile(self, zoom: int, x: int, y: int, passing: Bool | None = None) -> UInt8:
+        """Return the density of each pixel from 0 to 255, logarithmic; 0 only without points.
+
+        The scale is that of all points, so that filtered tiles can be compared with others.
+        """
+        counts = self.count_tile(zoom, x, y, passing)
         scale = 254 / np.log1p(max(1, self._get_max_count(zoom)))
         shades = np.minimum(255, 1 + np.log1p(counts) * scale)
         return np.where(counts > 0, shades, 0).astype(np.uint8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -203,6 +203,20 @@ class LabelColumn:
         with np.errstate(over="ignore"):
             column = np.array(numbers, np.float32)
         return column if self.codes is None else column[self.codes]
+
+    def match_range(self, low: float, high: float) -> NDArray[np.bool_]:
+        """Return which rows have a number in a range, both ends included."""
+        if self.numbers is None:
+            return np.zeros(self.row_count, np.bool_)
+        # The page compares the same float32 numbers with the ends as they are.
+        return (self.numbers >= np.float64(low)) & (self.numbers <= np.float64(high))
+
+    def match_values(self, texts: Collection[str]) -> NDArray[np.bool_]:
+        """Return which rows have one of some texts."""
+        known = frozenset(texts)
+        return self.expand(
+            np.fromiter((value in known for value in self.values), np.bool_, len(self.values))
+        )
 
     @cached_property
     def _order(self) -> tuple[Int32, int]:

@@ -30,6 +30,7 @@ from tracklight.dashboards.projector.responses import (
     make_column_response,
     make_embedding_info,
     make_file_stream,
+    make_histograms_response,
     make_neighbors_response,
     make_point_response,
     make_rows_response,
@@ -40,6 +41,8 @@ from tracklight.dashboards.projector.schemas import (
     BookmarksResponse,
     ClusterRequest,
     ClustersResponse,
+    ColumnHistogramsRequest,
+    ColumnHistogramsResponse,
     ColumnRequest,
     ColumnResponse,
     DensityResponse,
@@ -132,6 +135,7 @@ class Projector(Dashboard):
             Route("similar", SimilarRequest, self.similar),
             Route("search", SearchRequest, self.search),
             Route("rows", PointRowsRequest, self.rows),
+            Route("histograms", ColumnHistogramsRequest, self.histograms),
             Route("match", MatchRequest, self.match),
             Route("cluster", ClusterRequest, self.cluster),
             Route("clusters", JobRequest, self.clusters, "GET"),
@@ -241,6 +245,10 @@ class Projector(Dashboard):
     def rows(self, request: PointRowsRequest) -> PointRowsResponse:
         """Return the labels of some points, sorted by a column and page by page."""
         return make_rows_response(self._load(request), request)
+
+    def histograms(self, request: ColumnHistogramsRequest) -> ColumnHistogramsResponse:
+        """Return histograms of columns, each of the points that pass the filters of all others."""
+        return make_histograms_response(self._load(request), request)
 
     def match(self, request: MatchRequest) -> MatchResponse:
         """Return which points of two embeddings are the same."""

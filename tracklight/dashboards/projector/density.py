@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import numpy as np
 
 from tracklight.analysis.embeddings.density import (
@@ -17,8 +18,9 @@ from tracklight.analysis.embeddings.loading import LoadedEmbedding, decode_row_b
 from tracklight.analysis.embeddings.metadata import find_label_column, name_clusters
 from tracklight.dashboards.projector.jobs import JobContext, ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingLibrary
-from tracklight.dashboards.projector.responses import list_frequent_values
+from tracklight.dashboards.projector.responses import filter_rows, list_frequent_values
 from tracklight.dashboards.projector.schemas import (
+    ColumnFilters,
     DensityResponse,
     LayoutPlaneRequest,
     NearestRequest,
@@ -34,7 +36,7 @@ from tracklight.dashboards.projector.schemas import (
     TileResponse,
 )
 from tracklight.errors import UsageError
-from tracklight.types import Float32, Int32
+from tracklight.types import Bool, Float32, Int32
 from tracklight.util.lru_cache import LruCache
 
 _MAX_INDEX_BYTES = 1 << 30
@@ -60,6 +62,7 @@ class LayoutDensity:
             max_bytes=_MAX_TILE_BYTES, idle_s=_IDLE_S
         )
         self._codes: LruCache[str, UInt8] = LruCache(max_items=4, idle_s=_IDLE_S)
+        self._passing: LruCache[str, Bool] = LruCache(max_items=4, idle_s=_IDLE_S)
 
     def get_bounds(self, request: LayoutPlaneRequest) -> DensityResponse:
         """Return where the points of a layout are; this indexes them."""
@@ -85,13 +88,17 @@ class LayoutDensity:
                 zoom=zoom,
             )
         key = f"{request.job} {request.axes} {zoom} {x} {y} {request.color} {request.revision}"
+        key += request.filters
 
         def build() -> TileResponse:
             index, _, context = self._get_index(request)
-            density = index.shade_tile(zoom, x, y)
+            passing = self._get_passing(context, request.filters)
+            density = index.shade_tile(zoom, x, y, passing)
             if request.color is None:
                 return TileResponse(density, None)
             codes = self._get_codes(context, request.color)
+            if passing is not None:
+                codes = np.where(passing, codes, np.uint8(NO_COLOR))
             return TileResponse(density, index.color_tile(zoom, x, y, codes))
 
         return self._tiles.get_or_build(
@@ -184,6 +191,27 @@ class LayoutDensity:
                 count=layout.shape[1],
             )
         return layout[:, axes], context
+
+    def _get_passing(self, context: JobContext, filters: str) -> Bool | None:
+        """Return which points of a layout pass the filters; None for all."""
+        if not filters:
+            return None
+        try:
+            parsed = msgspec.json.decode(filters, type=ColumnFilters)
+        except msgspec.MsgspecError as error:
+            raise UsageError(
+                "projector.bad_filters", "the filters are not valid: {error}", error=error
+            ) from error
+        embedding = self._library.load(context.embedding)
+        key = f"{context.embedding.mark} {embedding.revision} {id(context)} {filters}"
+
+        def build() -> Bool:
+            by_row = filter_rows(embedding, parsed)
+            if by_row is None:
+                by_row = np.ones(embedding.row_count, np.bool_)
+            return by_row if context.rows is None else by_row[context.rows]
+
+        return self._passing.get_or_build(key, build)
 
     def _get_codes(self, context: JobContext, column: str) -> UInt8:
         """Return the color of each point of a layout: the rank of its value by frequency."""

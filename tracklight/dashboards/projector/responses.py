@@ -20,6 +20,9 @@ from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.jobs import ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingRef
 from tracklight.dashboards.projector.schemas import (
+    ColumnFilters,
+    ColumnHistogramsRequest,
+    ColumnHistogramsResponse,
     ColumnInfo,
     ColumnResponse,
     EmbeddingFileRequest,
@@ -226,6 +229,75 @@ def make_rows_response(embedding: LoadedEmbedding, request: PointRowsRequest) ->
     rows = order[request.offset : request.offset + request.limit]
     cells = [[column.get_text(row) for row in rows.tolist()] for column in columns]
     return PointRowsResponse(len(order), rows, cells)
+
+
+def filter_rows(
+    embedding: LoadedEmbedding, filters: ColumnFilters, without: str | None = None
+) -> Bool | None:
+    """Return the points that pass all filters, but for that of one column; None for all points.
+
+    Filters of columns that the embedding does not have are ignored, as in the page.
+    """
+    mask: Bool | None = None
+    known = {column.name for column in embedding.columns}
+    for name, column_filter in filters.items():
+        if name == without or name not in known:
+            continue
+        column = embedding.get_column(name)
+        if column_filter.range is not None:
+            passing = column.match_range(*column_filter.range)
+        else:
+            passing = column.match_values(column_filter.values or ())
+        mask = passing if mask is None else mask & passing
+    return mask
+
+
+def make_histograms_response(
+    embedding: LoadedEmbedding, request: ColumnHistogramsRequest
+) -> ColumnHistogramsResponse:
+    """Return histograms of columns, each of the points that pass the filters of all others.
+
+    Raises:
+        UsageError: There is no such column.
+    """
+    passing = filter_rows(embedding, request.filters)
+
+    def select_rows(name: str) -> Bool | None:
+        return filter_rows(embedding, request.filters, name) if name in request.filters else passing
+
+    counts: dict[str, list[int]] = {}
+    for name in request.ranges:
+        counts[name] = _count_bins(embedding.get_column(name), select_rows(name), request.bins)
+    for name in request.values:
+        counts[name] = _count_frequent_values(embedding.get_column(name), select_rows(name))
+    total = embedding.row_count if passing is None else int(np.count_nonzero(passing))
+    return ColumnHistogramsResponse(total, counts)
+
+
+def _count_bins(column: LabelColumn, mask: Bool | None, bins: int) -> list[int]:
+    if column.numbers is None:
+        return [0] * bins
+    finite = np.isfinite(column.numbers)
+    if not finite.any():
+        return [0] * bins
+    numbers = column.numbers[finite]
+    low, high = float(numbers.min()), float(numbers.max())
+    if mask is not None:
+        numbers = column.numbers[finite & mask]
+    scale = bins / (high - low or 1.0)
+    at = np.clip(((numbers - low) * scale).astype(np.int64), 0, bins - 1)
+    return [int(count) for count in np.bincount(at, minlength=bins)]
+
+
+def _count_frequent_values(column: LabelColumn, mask: Bool | None) -> list[int]:
+    if column.codes is None:
+        return []
+    frequent = list_frequent_values(column)
+    if mask is None:
+        return [value.count for value in frequent]
+    counts = np.bincount(column.codes[mask], minlength=len(column.values))
+    code_of = {value: code for code, value in enumerate(column.values)}
+    return [int(counts[code_of[value.text]]) for value in frequent]
 
 
 # ---- Files

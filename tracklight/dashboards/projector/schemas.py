@@ -174,17 +174,29 @@ class LayoutPlaneRequest(JobRequest):
     axes: PlaneAxes = msgspec.field(default_factory=lambda: [0, 1])
 
 
+class ColumnFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Points with a number in ``range``, with both ends, or with one of the texts ``values``."""
+
+    range: tuple[float, float] | None = None
+    values: Annotated[list[str], msgspec.Meta(max_length=1000)] | None = None
+
+
+ColumnFilters = dict[str, ColumnFilter]
+
+
 class TileRequest(LayoutPlaneRequest, kw_only=True):
     """A tile of the density of a layout; at ``zoom`` 0, one tile has all points.
 
-    ``color`` is a column whose most frequent values color the points. ``revision`` keeps caches
-    from returning colors before an edit.
+    ``color`` is a column whose most frequent values color the points. ``filters`` are those of a
+    `ColumnHistogramsRequest` as JSON: other points are left out. ``revision`` keeps caches from
+    returning colors before an edit.
     """
 
     zoom: Annotated[int, msgspec.Meta(ge=0, le=20)]
     x: NonNegativeInt
     y: NonNegativeInt
     color: Name | None = None
+    filters: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
     revision: NonNegativeInt = 0
 
 
@@ -266,6 +278,20 @@ class PointRowsRequest(EmbeddingRequest):
     descending: bool = False
     offset: NonNegativeInt = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
+
+
+class ColumnHistogramsRequest(EmbeddingRequest, kw_only=True):
+    """Histograms of columns, each of the points that pass the filters of all other columns.
+
+    The columns ``ranges`` are counted in ``bins`` of equal width between their lowest and highest
+    number, the columns ``values`` by their most frequent values.
+    """
+
+    ranges: Annotated[list[Name], msgspec.Meta(max_length=100)] = []
+    values: Annotated[list[Name], msgspec.Meta(max_length=100)] = []
+    filters: Annotated[ColumnFilters, msgspec.Meta(max_length=100)] = {}
+    bins: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 24
+    revision: NonNegativeInt = 0
 
 
 class MatchRequest(EmbeddingRequest, kw_only=True):
@@ -446,6 +472,16 @@ class PointRowsResponse(msgspec.Struct):
     total: int
     rows: Int32
     cells: list[list[str]]
+
+
+class ColumnHistogramsResponse(msgspec.Struct):
+    """The number of points that pass all filters, and the counts of each column.
+
+    Values are counted in the order in which the description of the embedding lists them.
+    """
+
+    passing: int
+    counts: dict[str, list[int]]
 
 
 class PointResponse(msgspec.Struct):

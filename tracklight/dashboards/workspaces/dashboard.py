@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tracklight.analysis.media.markdown import render_markdown, start_deadline
+from tracklight.analysis.media.time_limits import Deadline
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.workspaces.schemas import (
     DefaultRequest,
@@ -27,6 +28,8 @@ from tracklight.dashboards.workspaces.schemas import (
 from tracklight.dashboards.workspaces.store import DocumentStore
 from tracklight.plugin import Context, Dashboard, Empty, Route
 
+#: Cards whose target is Markdown.
+_NOTE_KIND = "note"
 #: A line with nothing but a card. Fenced code blocks are matched first, to skip them.
 _CARD_LINE = re.compile(
     r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?\n)??(?P=fence)[^\n]*$"
@@ -56,6 +59,9 @@ class Workspaces(Dashboard):
             Route("version", VersionRequest, self.read_version, "GET"),
             Route("render", RenderRequest, self.render),
         ]
+
+    def get_revision(self) -> str:
+        return self._store.get_revision()
 
     def list_documents(self, _: Empty) -> DocumentListResponse:
         """Return all workspaces and reports, by name."""
@@ -134,17 +140,25 @@ class Workspaces(Dashboard):
 
 
 def _create_response(stored: StoredDocument) -> DocumentResponse:
+    deadline = start_deadline()
+    document = stored.document
     return DocumentResponse(
-        document=stored.document,
+        document=document,
         revision=stored.revision,
         modified=stored.modified,
-        blocks=split_blocks(stored.document.text),
+        blocks=split_blocks(document.text, deadline),
+        notes={
+            card.id: split_blocks(card.target, deadline)
+            for section in document.sections
+            for card in section.cards
+            if card.kind == _NOTE_KIND
+        },
     )
 
 
-def split_blocks(text: str) -> list[ReportBlock]:
+def split_blocks(text: str, deadline: Deadline | None = None) -> list[ReportBlock]:
     """Split Markdown at the lines ``![[id]]`` and render the parts between them."""
-    deadline = start_deadline()
+    deadline = start_deadline() if deadline is None else deadline
     blocks: list[ReportBlock] = []
     start = 0
 

@@ -114,12 +114,13 @@ class DocumentRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class DocumentResponse(msgspec.Struct):
-    """A document, and the blocks of its text."""
+    """A document, the blocks of its text, and those of its cards with texts by card id."""
 
     document: BoardDocument
     revision: int
     modified: float
     blocks: list[ReportBlock]
+    notes: dict[str, list[ReportBlock]]
 
 
 class SaveDocumentRequest(msgspec.Struct, forbid_unknown_fields=True):

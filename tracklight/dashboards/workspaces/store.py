@@ -56,6 +56,10 @@ class DocumentStore:
     def read(self) -> DocumentsFile:
         return self._file.read()
 
+    def get_revision(self) -> str:
+        """Return a text that changes with every change of a document, also by other servers."""
+        return self._file.get_revision()
+
     def get(self, id: str) -> StoredDocument:
         """Return a document.
 

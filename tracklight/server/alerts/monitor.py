@@ -332,7 +332,7 @@ class AlertService:
         built_in = BUILT_IN_RULES if self._alerts_on_non_finite else ()
         self._monitor.set_rules([*built_in, *rules], runs)
         if self._revision >= 0:
-            self._live.publish("notes", NotesEvent(revision))
+            self._live.publish_revision(NotesEvent(revision))
         self._revision = revision
 
     def _check_delta(self, delta: Delta) -> None:

@@ -12,12 +12,18 @@ import numpy as np
 
 from tracklight.analysis.source import Empty
 from tracklight.errors import UsageError
-from tracklight.formats.hparams import SESSION_START_TAG, HParamValue, parse_session_start_info
+from tracklight.formats.hparams import (
+    EXPERIMENT_TAG,
+    SESSION_START_TAG,
+    HParamValue,
+    parse_experiment,
+    parse_session_start_info,
+)
 from tracklight.logdir.discover import iter_ancestors
 from tracklight.logdir.names import natural_key
 from tracklight.plugin import Route
 from tracklight.server.source import LogOverview, LogSource, RunRow, VersionedCache
-from tracklight.types import Bool, Float64, SummaryColumns
+from tracklight.types import Bool, Float64, Kind, SummaryColumns
 from tracklight.util.json_number import JsonNumber, to_json_number
 from tracklight.util.lru_cache import LruCache
 
@@ -45,10 +51,15 @@ class HParamColumn(msgspec.Struct):
 
 
 class ColumnListResponse(msgspec.Struct):
-    """The available columns; ``metrics`` are the tags of scalars."""
+    """The available columns; ``metrics`` are the tags of scalars.
+
+    ``display_names`` has those of hyperparameters and metrics that were logged with one, by the
+    keys of their columns.
+    """
 
     hparams: list[HParamColumn]
     metrics: list[str]
+    display_names: dict[str, str]
 
 
 class ColumnsRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,6 +94,7 @@ class RunColumnsApi:
         overview: LogOverview,
         find_state: Callable[[str], Hashable | None] = lambda tag: None,
     ) -> None:
+        self._source = source
         self._overview = overview
         self.hparams = RunHParams(source, overview)
         self.metrics = RunMetrics(source, find_state)
@@ -112,8 +124,34 @@ class RunColumnsApi:
         names = sorted(columns, key=natural_key)
         tags = self._overview.scalar_tags()
         return ColumnListResponse(
-            [describe_hparam(name, columns[name]) for name in names], sorted(tags, key=natural_key)
+            [describe_hparam(name, columns[name]) for name in names],
+            sorted(tags, key=natural_key),
+            self._read_display_names(),
         )
+
+    def _read_display_names(self) -> dict[str, str]:
+        """Return the names that experiments declare, or else those of the tags themselves."""
+        hparams: dict[str, str] = {}
+        metrics: dict[str, str] = {}
+        for data in dict.fromkeys(self._source.plugin_data(EXPERIMENT_TAG).values()):
+            experiment = parse_experiment(data)
+            if experiment is None:
+                continue
+            for hparam in experiment.hparams:
+                hparams.setdefault(hparam.name, hparam.display_name)
+            # The name of a metric of a group, as of validation, may not fit the others.
+            for metric in sorted(experiment.metrics, key=lambda metric: metric.group != ""):
+                metrics.setdefault(metric.tag, metric.display_name)
+        for tag in self._overview.tags():
+            if tag.kind is Kind.SCALAR and not metrics.get(tag.tag):
+                metrics[tag.tag] = tag.display_name
+        columns = [("hparam", hparams), *((field, metrics) for field in METRIC_FIELDS)]
+        return {
+            f"{kind}:{name}": shown
+            for kind, names in columns
+            for name, shown in names.items()
+            if shown and shown != name
+        }
 
     def _read_column(self, key: str, rows: Mapping[str, RunRow]) -> list[Cell]:
         kind, _, name = key.partition(":")

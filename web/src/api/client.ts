@@ -183,6 +183,8 @@ function sendJson<Response>(method: HttpMethod, path: string, body: unknown): Pr
 /** The key of a column of the run table. */
 export type RunColumnKey = `hparam:${string}` | `${'last' | 'min' | 'max'}:${string}`;
 
+export const NO_COLUMNS: ColumnListResponse = { hparams: [], metrics: [], display_names: {} };
+
 export const listRunColumns = (signal?: AbortSignal): Promise<ColumnListResponse> =>
   apiRequest('api/v1/runs/columns', signal ? { signal } : {});
 

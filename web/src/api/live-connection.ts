@@ -158,7 +158,7 @@ const PING_INTERVAL_MS = 15_000;
 const SILENT_INTERVALS = 3;
 
 /** Events that are not about the runs. */
-const EVENT_NAMES = ['alert', 'notes'];
+const EVENT_NAMES = ['alert', 'notes', 'dashboard'];
 
 /** Open the event stream of the server; a `StreamOpener`. A proxy may hold back all events. */
 export function openEventStream(

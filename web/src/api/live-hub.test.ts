@@ -87,6 +87,21 @@ test('a page that joins an open stream receives its state', () => {
   expect(late.received.map(({ kind }) => kind)).toEqual(['alive', 'open', 'status']);
 });
 
+test('a page that joins again receives the revisions it missed, but no alerts', () => {
+  new FakePage(hub, 'a.1');
+  stream().send('status', STATUS);
+  stream().send('dashboard', { name: 'workspaces', revision: '1' });
+  stream().send('dashboard', { name: 'workspaces', revision: '2' });
+  stream().send('alert', { id: 'x' });
+  const late = new FakePage(hub, 'a.1');
+  expect(late.received.at(-1)).toEqual({
+    kind: 'other',
+    name: 'dashboard',
+    body: { name: 'workspaces', revision: '2' },
+  });
+  expect(late.count('other')).toBe(1);
+});
+
 test('a page behind the stream catches up from its own cursor', async () => {
   new FakePage(hub, 'a.5');
   stream().send('status', STATUS);

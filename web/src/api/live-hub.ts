@@ -29,6 +29,8 @@ const EXPIRES_MS = 60_000;
 const CHECK_MS = 15_000;
 /** The hub polls after this many streams without an event. */
 const MAX_STREAM_FAILURES = 2;
+/** The server sends the latest of these to every new client, and the hub to every new page. */
+const REVISION_EVENTS = ['notes', 'dashboard'];
 
 /**
  * Shares one event stream between all pages of the same server in one browser.
@@ -45,6 +47,8 @@ export class LiveHub {
   #cursor = '';
   #state: 'connecting' | 'open' | 'lost' = 'connecting';
   #status: LoadStatus | null = null;
+  /** The latest event of each name about a revision, for pages that were hidden meanwhile. */
+  readonly #revisions = new Map<string, HubMessage>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(baseUrl: string) {
@@ -61,7 +65,11 @@ export class LiveHub {
         this.#cursor = cursor;
         for (const subscriber of this.#subscribers.values()) reset(subscriber, cursor);
       },
-      onEvent: (name: string, body: unknown) => this.#postAll({ kind: 'other', name, body }),
+      onEvent: (name: string, body: unknown) => {
+        const message = { kind: 'other', name, body } as const;
+        if (REVISION_EVENTS.includes(name)) this.#revisions.set(name, message);
+        this.#postAll(message);
+      },
     };
     this.#connection = new LiveConnection(
       this.#source,
@@ -94,6 +102,7 @@ export class LiveHub {
     if (this.#state === 'open') {
       post({ kind: 'open' });
       if (this.#status) post({ kind: 'status', status: this.#status });
+      this.#revisions.forEach((message) => post(message));
     } else if (this.#state === 'lost') {
       // The page was loaded just now, so the server is reachable.
       this.#connect();
@@ -110,6 +119,7 @@ export class LiveHub {
   #connect(): void {
     this.#state = 'connecting';
     this.#status = null;
+    this.#revisions.clear();
     this.#connection.start();
   }
 

@@ -182,6 +182,7 @@ export interface LiveEvents {
   readonly reset: ResetEvent;
   readonly alert: Alert;
   readonly notes: NotesEvent;
+  readonly dashboard: DashboardEvent;
   readonly ping: PingEvent;
 }
 
@@ -307,10 +308,14 @@ export interface CodeDiff {
   readonly is_truncated: boolean;
 }
 
-/** The available columns; `metrics` are the tags of scalars. */
+/**
+ * The available columns; `metrics` are the tags of scalars. `display_names` has those of
+ * hyperparameters and metrics that were logged with one, by the keys of their columns.
+ */
 export interface ColumnListResponse {
   readonly hparams: readonly HParamColumn[];
   readonly metrics: readonly string[];
+  readonly display_names: Readonly<Record<string, string>>;
 }
 
 /** Columns by key: `hparam:lr`, `last:loss`, `min:loss`, `max:acc`, `step:loss`. */
@@ -392,6 +397,12 @@ export interface ConsoleResponse {
 
 /** A damaged region of an event file, in bytes; an array in JSON. */
 export type DamageRow = readonly [offset: number, size: number, reason: Sentence];
+
+/** What users store with a dashboard has changed, such as a workspace. */
+export interface DashboardEvent {
+  readonly name: string;
+  readonly revision: string;
+}
 
 /**
  * A dashboard; `active` if the log has something for it to show. `module_url` is the URL of its web
@@ -3130,6 +3141,11 @@ export interface ProjectorRoutes {
     readonly request: PointRowsRequest;
     readonly response: PointRowsResponse;
   };
+  /** Return histograms of columns, each of the points that pass the filters of all others. */
+  readonly 'POST histograms': {
+    readonly request: ColumnHistogramsRequest;
+    readonly response: ColumnHistogramsResponse;
+  };
   /** Return which points of two embeddings are the same. */
   readonly 'POST match': {
     readonly request: MatchRequest;
@@ -3272,6 +3288,39 @@ export interface ClustersResponse {
   readonly job: JobStatus;
   readonly codes: Int32Array;
   readonly clusters: readonly ClusterInfo[];
+}
+
+/** Points with a number in `range`, with both ends, or with one of the texts `values`. */
+export interface ColumnFilter {
+  readonly range?: readonly [number, number] | null;
+  readonly values?: readonly string[] | null;
+}
+
+/**
+ * Histograms of columns, each of the points that pass the filters of all other columns. The columns
+ * `ranges` are counted in `bins` of equal width between their lowest and highest number, the
+ * columns `values` by their most frequent values.
+ */
+export interface ColumnHistogramsRequest extends EmbeddingRequest {
+  /** Default: `[]`. */
+  readonly ranges?: readonly string[];
+  /** Default: `[]`. */
+  readonly values?: readonly string[];
+  /** Default: `{}`. */
+  readonly filters?: Readonly<Record<string, ColumnFilter>>;
+  /** Default: `24`. */
+  readonly bins?: number;
+  /** Default: `0`. */
+  readonly revision?: number;
+}
+
+/**
+ * The number of points that pass all filters, and the counts of each column. Values are counted in
+ * the order in which the description of the embedding lists them.
+ */
+export interface ColumnHistogramsResponse {
+  readonly passing: number;
+  readonly counts: Readonly<Record<string, readonly number[]>>;
 }
 
 /** A column of labels; `values` are the most frequent, empty if most are unique. */
@@ -3663,14 +3712,16 @@ export interface ProjectorSearchResponse {
 
 /**
  * A tile of the density of a layout; at `zoom` 0, one tile has all points. `color` is a column
- * whose most frequent values color the points. `revision` keeps caches from returning colors before
- * an edit.
+ * whose most frequent values color the points. `filters` are those of a `ColumnHistogramsRequest`
+ * as JSON: other points are left out. `revision` keeps caches from returning colors before an edit.
  */
 export interface ProjectorTileRequest extends LayoutPlaneRequest {
   readonly zoom: number;
   readonly x: number;
   readonly y: number;
   readonly color?: string | null;
+  /** Default: `""`. */
+  readonly filters?: string;
   /** Default: `0`. */
   readonly revision?: number;
 }
@@ -7355,12 +7406,13 @@ export interface DocumentRequest {
   readonly id: string;
 }
 
-/** A document, and the blocks of its text. */
+/** A document, the blocks of its text, and those of its cards with texts by card id. */
 export interface DocumentResponse {
   readonly document: BoardDocument;
   readonly revision: number;
   readonly modified: number;
   readonly blocks: readonly ReportBlock[];
+  readonly notes: Readonly<Record<string, readonly ReportBlock[]>>;
 }
 
 /** A document in the list. */

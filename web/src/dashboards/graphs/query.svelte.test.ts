@@ -9,6 +9,7 @@ import type {
   BoundaryColumns,
   ChildRow,
   EdgeColumns,
+  GraphRow,
   GraphsResponse,
   GroupResponse,
   GroupsRequest,
@@ -221,4 +222,40 @@ test('what an export does not contain is reported as such', async () => {
     NotExportedError,
   );
   await expect(load?.({ id: 'other', groups: [''] }, contents)).rejects.toThrow(NotExportedError);
+});
+
+test('after an upload, the lists have what the server keeps', async () => {
+  const makeUpload = (id: string): GraphRow => ({
+    ...{ id, run: '', tag: id, title: id, kind: 'upload', plugin: '' },
+    ...{ bytes: 1, steps: [], profiles: [] },
+  });
+  const list = (...ids: string[]): GraphsResponse => ({ ...LIST, graphs: ids.map(makeUpload) });
+  const transport = new FakeTransport();
+  const queries = new QueryCache({ transport });
+  const params = makeParams();
+  let catalog!: GraphCatalog;
+  const stop = $effect.root(() => {
+    const context = {
+      queries,
+      runs: { visible: [] },
+      query: ((definition, request, options) =>
+        createQuery(queries, definition, request, options)) as Context['query'],
+    } as unknown as Context;
+    catalog = new GraphCatalog(context, params);
+  });
+  await update();
+  await transport.get().respond(list('first', 'second'));
+  catalog.compareWith('first');
+  expect(catalog.other?.id).toBe('first');
+  const uploaded = catalog.upload(new File(['x'], 'third.onnx'));
+  await settle();
+  expect(transport.get().isMutation).toBe(true);
+  await transport.get().respond(makeUpload('third'));
+  await uploaded;
+  expect(catalog.current?.id).toBe('third');
+  // The server has dropped the oldest.
+  await transport.get().respond(list('second', 'third'));
+  expect(catalog.rows.map(({ id }) => id)).toEqual(['second', 'third']);
+  expect([catalog.current?.id, catalog.other]).toEqual(['third', undefined]);
+  stop();
 });

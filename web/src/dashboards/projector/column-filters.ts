@@ -28,7 +28,7 @@ function isColumnFilter(value: unknown): value is ColumnFilter {
 
 /** Numbers with few distinct values are filtered by value, as texts are. */
 const MAX_CATEGORICAL_NUMBERS = 12;
-const BINS = 24;
+export const BINS = 24;
 
 export function isFilteredByRange({ kind, distinct, values, min, max }: ColumnInfo): boolean {
   if (kind !== 'number' || min === null || max === null || min >= max) return false;
@@ -87,9 +87,19 @@ export function countRanges(
     const bin = Math.min(BINS - 1, Math.max(0, Math.floor((value - from) * scale)));
     counts[bin] = (counts[bin] ?? 0) + 1;
   }
+  return makeRangeBars({ min, max }, counts);
+}
+
+/** Return the bars of ranges of equal width between the ends of a column. */
+export function makeRangeBars(
+  { min, max }: Pick<ColumnInfo, 'min' | 'max'>,
+  counts: ArrayLike<number>,
+): HistogramBar[] {
+  const [from, to] = [min ?? 0, max ?? 1];
+  const width = (to - from || 1) / counts.length;
   return Array.from(counts, (count, bin) => {
-    const [low, high] = [from + bin / scale, bin === BINS - 1 ? to : from + (bin + 1) / scale];
-    return { text: '', low, high, count };
+    const high = bin === counts.length - 1 ? to : from + (bin + 1) * width;
+    return { text: '', low: from + bin * width, high, count };
   });
 }
 

@@ -1,35 +1,55 @@
 import { QueryMap, type Query } from '../../api/create-query.svelte';
-import type { ColumnInfo, ColumnRequest, EmbeddingInfo } from '../../api/schemas';
+import type {
+  ColumnInfo,
+  ColumnRequest,
+  EmbeddingInfo,
+  ColumnHistogramsRequest,
+  ColumnHistogramsResponse,
+} from '../../api/schemas';
 import type { Context } from '../../plugin/context';
 import {
   applyFilter,
+  BINS,
   canFilter,
   type ColumnFilter,
   countRanges,
   countValues,
   type HistogramBar,
   isFilteredByRange,
+  makeRangeBars,
   NO_FILTERS,
 } from './column-filters';
 import type { LabelColumn } from './label-column';
 import type { ProjectorParams } from './projector-params';
-import { columnQuery } from './query';
-import type { RowMask } from './row-mask';
+import { columnQuery, histogramsQuery } from './query';
+import { countRows, type RowMask } from './row-mask';
 
 const MAX_VALUE_BARS = 12;
+const HISTOGRAMS_DEBOUNCE_MS = 80;
 
 /** Filters of points by their label columns, and the columns that the table and the filters show. */
 export class PointFilters {
   readonly #params: ProjectorParams;
   readonly #info: Query<EmbeddingInfo>;
   readonly #columns: QueryMap<ColumnRequest, LabelColumn>;
+  /** Counted by the server if the columns are too long for the page. */
+  readonly #histograms: Query<ColumnHistogramsResponse>;
+  readonly #usesTiles: () => boolean;
+  /** The columns whose histograms are shown. */
+  #shown = $state.raw<readonly ColumnInfo[]>([]);
   /** A range that is being dragged; it is written to the URL afterwards. */
   #preview = $state.raw<readonly [name: string, filter: ColumnFilter | null] | null>(null);
 
   /** Call it where effects can be created. */
-  constructor(context: Context, params: ProjectorParams, info: Query<EmbeddingInfo>) {
+  constructor(
+    context: Context,
+    params: ProjectorParams,
+    info: Query<EmbeddingInfo>,
+    usesTiles: () => boolean,
+  ) {
     this.#params = params;
     this.#info = info;
+    this.#usesTiles = usesTiles;
     this.#columns = new QueryMap(
       context.queries,
       columnQuery,
@@ -41,8 +61,18 @@ export class PointFilters {
       },
       { keepPrevious: (a, b) => a.name === b.name && a.mark === b.mark },
     );
+    this.#histograms = context.query(histogramsQuery, () => this.#makeHistogramsRequest(), {
+      debounceMs: HISTOGRAMS_DEBOUNCE_MS,
+    });
     // Columns with a filter decide what is visible, whether their histograms are shown or not.
-    $effect(() => this.load(this.names));
+    $effect(() => (usesTiles() ? undefined : this.load(this.names)));
+  }
+
+  /** Count the histograms of columns until the returned function is called. */
+  show(columns: readonly ColumnInfo[]): () => void {
+    if (!this.#usesTiles()) return this.load(columns.map(({ name }) => name));
+    this.#shown = columns;
+    return () => (this.#shown = []);
   }
 
   /** Load columns until the returned function is called. */
@@ -60,22 +90,41 @@ export class PointFilters {
     (this.#info.data?.columns ?? []).filter(canFilter),
   );
 
-  readonly #filters = $derived.by<ReadonlyMap<string, ColumnFilter>>(() => {
-    const filters = new Map(Object.entries(this.#params.filters.value));
-    if (this.#preview) {
-      const [name, filter] = this.#preview;
-      if (filter) filters.set(name, filter);
-      else filters.delete(name);
-    }
+  /** The filters in the URL, of the columns that this embedding has. */
+  readonly #stored = $derived.by<ReadonlyMap<string, ColumnFilter>>(() => {
     const known = new Set((this.#info.data?.columns ?? []).map(({ name }) => name));
-    return new Map([...filters].filter(([name]) => known.has(name)));
+    const filters = Object.entries(this.#params.filters.value);
+    return new Map(filters.filter(([name]) => known.has(name)));
   });
+
+  readonly #filters = $derived.by<ReadonlyMap<string, ColumnFilter>>(() => {
+    if (!this.#preview) return this.#stored;
+    const [name, filter] = this.#preview;
+    const filters = new Map(this.#stored);
+    if (filter) filters.set(name, filter);
+    else filters.delete(name);
+    return filters;
+  });
+
+  /** The filters for tiles, as JSON; a range being dragged changes them when it is released. */
+  readonly tileFilters = $derived.by(() =>
+    this.#stored.size > 0 ? JSON.stringify(Object.fromEntries(this.#stored)) : '',
+  );
 
   /** The columns with a filter. */
   readonly names = $derived.by<readonly string[]>(() => [...this.#filters.keys()]);
 
   /** The points that pass all filters; null without any. */
-  readonly passing = $derived.by<RowMask | null>(() => this.#filterRows(null));
+  readonly passing = $derived.by<RowMask | null>(() =>
+    this.#usesTiles() ? null : this.#filterRows(null),
+  );
+
+  /** The number of points that pass all filters; null without any, or until it is known. */
+  readonly passingCount = $derived.by<number | null>(() => {
+    if (this.#filters.size === 0) return null;
+    if (this.#usesTiles()) return this.#histograms.data?.passing ?? null;
+    return this.passing && countRows(this.passing);
+  });
 
   get(name: string): ColumnFilter | null {
     return this.#filters.get(name) ?? null;
@@ -83,6 +132,7 @@ export class PointFilters {
 
   /** Return the histogram of a column, of the points that pass the filters of all other columns. */
   countBars(column: ColumnInfo): HistogramBar[] {
+    if (this.#usesTiles()) return this.#readBars(column);
     const labels = this.find(column.name);
     if (!labels) return [];
     const mask = this.#filterRows(column.name);
@@ -115,6 +165,29 @@ export class PointFilters {
   clear(): void {
     this.#preview = null;
     this.#params.filters.set(NO_FILTERS, 'push');
+  }
+
+  #makeHistogramsRequest(): ColumnHistogramsRequest | null {
+    const { data } = this.#info;
+    if (!data || !this.#usesTiles()) return null;
+    if (this.#shown.length === 0 && this.#filters.size === 0) return null;
+    const { id, index, mark, revision } = data;
+    const select = (isRange: boolean): string[] =>
+      this.#shown.filter((column) => isFilteredByRange(column) === isRange).map(({ name }) => name);
+    return {
+      ...{ id, index, mark, revision, bins: BINS },
+      ...{ ranges: select(true), values: select(false) },
+      filters: Object.fromEntries(this.#filters),
+    };
+  }
+
+  #readBars(column: ColumnInfo): HistogramBar[] {
+    const counts = this.#histograms.data?.counts[column.name];
+    if (!counts) return [];
+    if (isFilteredByRange(column)) return makeRangeBars(column, counts);
+    return column.values
+      .slice(0, MAX_VALUE_BARS)
+      .map(({ text }, at) => ({ text, low: NaN, high: NaN, count: counts[at] ?? 0 }));
   }
 
   /** Apply all filters but that of one column. Columns that are being loaded filter nothing yet. */

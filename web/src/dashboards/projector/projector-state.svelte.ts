@@ -102,7 +102,7 @@ export class ProjectorState {
     this.clusters = new ClusterJob(context, params, getRowCount);
     const usesTiles = (): boolean => this.usesTiles;
     this.camera = new ProjectorCamera(params, usesTiles);
-    this.filters = new PointFilters(context, params, this.info);
+    this.filters = new PointFilters(context, params, this.info, usesTiles);
     const { info, selection, search, neighbors, clusters, filters, similar } = this;
     this.layouts = new ProjectorLayouts({
       ...{ context, params, catalog, info },

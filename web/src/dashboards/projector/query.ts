@@ -19,6 +19,8 @@ export const infoQuery = defineQuery('GET projector/about', { scope: 'immutable'
 export const pointQuery = defineQuery('GET projector/point', { scope: 'immutable' });
 export const searchQuery = defineQuery('POST projector/search', { scope: 'immutable' });
 export const rowsQuery = defineQuery('POST projector/rows', { scope: 'immutable', maxCost: 60 });
+/** Histograms of embeddings whose columns are too long for the page. */
+export const histogramsQuery = defineQuery('POST projector/histograms', { scope: 'immutable' });
 export const neighborsQuery = defineQuery('POST projector/neighbors', { scope: 'immutable' });
 export const similarQuery = defineQuery('POST projector/similar', { scope: 'immutable' });
 export const matchQuery = defineQuery('POST projector/match', { scope: 'immutable' });

@@ -67,18 +67,20 @@ export function splitKey(key: string): readonly [kind: string, name: string] {
   return at < 0 ? ['', key] : [key.slice(0, at), key.slice(at + 1)];
 }
 
-export function getColumnTitle(key: string): string {
+export function getColumnTitle(key: string, available: ColumnListResponse): string {
   const [kind, name] = splitKey(key);
   if (kind === '') return PLAIN_TITLES[name] ?? name;
-  return SUMMARY_TITLES[kind]?.(name) ?? name;
+  const shown = available.display_names[key] ?? name;
+  return SUMMARY_TITLES[kind]?.(shown) ?? shown;
 }
 
-/** Return the tooltip of a title. */
-export function getColumnDescription(key: string): string {
+/** Return the tooltip of a title, with the name that filters use. */
+export function getColumnDescription(key: string, available: ColumnListResponse): string {
   const [kind, name] = splitKey(key);
   if (kind === 'hparam') return m.columnHparamHint({ name });
   if (kind === 'last') return m.columnLastHint({ tag: name });
-  return getColumnTitle(key);
+  if (kind !== '') return SUMMARY_TITLES[kind]?.(name) ?? name;
+  return getColumnTitle(key, available);
 }
 
 const TEXT_KINDS: readonly ColumnKind[] = ['text', 'labels', 'state', 'mixed', 'bool'];
@@ -103,8 +105,8 @@ const [MIN_WIDTH_PX, MAX_WIDTH_PX] = [84, 180];
 const CHARACTER_PX = 8;
 const PADDING_PX = 44;
 
-export function getDefaultWidth(key: string): number {
-  const width = getColumnTitle(key).length * CHARACTER_PX + PADDING_PX;
+export function getDefaultWidth(key: string, title: string): number {
+  const width = title.length * CHARACTER_PX + PADDING_PX;
   return DEFAULT_WIDTHS[key] ?? Math.min(MAX_WIDTH_PX, Math.max(MIN_WIDTH_PX, width));
 }
 
@@ -162,7 +164,7 @@ function formatTime(time: Date, now: Date): CellText {
 
 /** Return all columns that can be chosen. */
 export function listColumnOptions(
-  { hparams, metrics }: ColumnListResponse,
+  available: ColumnListResponse,
   summary: string,
   isSelected: (key: string) => boolean,
 ): OptionGroup[] {
@@ -175,17 +177,21 @@ export function listColumnOptions(
   return [
     {
       title: m.columnsAbout,
-      options: PLAIN_KEYS.map((key) => option(key, getColumnTitle(key))),
+      options: PLAIN_KEYS.map((key) => option(key, getColumnTitle(key, available))),
     },
     {
       title: common.hyperparameters,
-      options: hparams.map(({ name, distinct }) =>
-        option(`hparam:${name}`, name, common.valueCount({ count: distinct })),
-      ),
+      options: available.hparams.map(({ name, distinct }) => {
+        const key = `hparam:${name}`;
+        const count = common.valueCount({ count: distinct });
+        return option(key, getColumnTitle(key, available), count);
+      }),
     },
     {
       title: common.metrics,
-      options: metrics.map((tag) => option(`${summary}:${tag}`, tag)),
+      options: available.metrics.map((tag) =>
+        option(`${summary}:${tag}`, getColumnTitle(`last:${tag}`, available)),
+      ),
     },
   ];
 }

@@ -1,6 +1,6 @@
 import { getContext, setContext } from 'svelte';
 
-import type { ColumnListResponse, RunNote } from '../../api/client';
+import { type ColumnListResponse, NO_COLUMNS, type RunNote } from '../../api/client';
 import type { Query } from '../../api/create-query.svelte';
 import type {
   RunFilterRequest,
@@ -130,7 +130,7 @@ export class RunsDashboard {
   }
 
   get available(): ColumnListResponse {
-    return this.#available.data ?? { hparams: [], metrics: [] };
+    return this.#available.data ?? NO_COLUMNS;
   }
 
   get labels(): string[] {

@@ -1,5 +1,6 @@
 /** The kinds of cards that a workspace or report can show, and the component of each. */
 import type { Component } from 'svelte';
+import { SvelteMap } from 'svelte/reactivity';
 
 import type { TagRow } from '../../api/schemas';
 import * as shell from '../../catalog/shell';
@@ -34,10 +35,31 @@ export interface CardKind {
   readonly hasSettings: boolean;
   /** Return what can be shown; null if the user types it. */
   listTargets(context: Context): readonly CardTarget[] | null;
-  load(): Promise<{ default: Component<CardKindProps> }>;
+  load(): Promise<LoadedKind>;
 }
 
-type Module = () => Promise<{ default: Component<CardKindProps> }>;
+interface LoadedKind {
+  readonly default: Component<CardKindProps>;
+}
+
+type Module = () => Promise<LoadedKind>;
+
+/** Components that are loaded, by kind. */
+const components = new SvelteMap<string, Component<CardKindProps>>();
+
+/**
+ * Return the component of a kind if it is loaded; reactive. Cards that wait for it are then created
+ * together, which needs one layout of the page. Promises of their own would need one for each card.
+ */
+export function findComponent(kind: CardKind): Component<CardKindProps> | undefined {
+  return components.get(kind.name);
+}
+
+async function loadComponent(name: string, namespace: string, load: Module): Promise<LoadedKind> {
+  const module = await importWithMessages(namespace, load);
+  components.set(name, module.default);
+  return module;
+}
 
 function defineKind(
   name: string,
@@ -53,7 +75,7 @@ function defineKind(
     apiName: name,
     hasSettings: true,
     listTargets,
-    load: () => importWithMessages(namespace, load),
+    load: () => loadComponent(name, namespace, load),
     ...rest,
   };
 }

@@ -25,7 +25,14 @@ class FakeServer implements DocumentRequests {
 
   get(): Promise<DocumentResponse> {
     const { document, revision } = this;
-    return Promise.resolve({ document, revision, modified: 0, blocks: [] });
+    const html = { html: '<em>a</em>', text: null, card: null, note: null };
+    return Promise.resolve({
+      document,
+      revision,
+      modified: 0,
+      blocks: [],
+      notes: { note: [html] },
+    });
   }
 
   save(document: BoardDocument, expected: number): Promise<DocumentResponse> {
@@ -97,6 +104,33 @@ test('changes of others are merged', async () => {
     ['loss', 300],
     ['other', 280],
   ]);
+});
+
+test('a later revision is loaded, but not while changes are being saved', async () => {
+  server.document = addCard(server.document, { ...loss, id: 'other' });
+  sync.catchUp(server.revision);
+  await settle();
+  expect(listCards(sync.document as BoardDocument)).toHaveLength(1);
+  server.revision++;
+  sync.edit(setHeight(300));
+  const saved = sync.save();
+  sync.catchUp(server.revision);
+  await saved;
+  sync.catchUp(server.revision);
+  await settle();
+  expect(listCards(sync.document as BoardDocument).map(({ id }) => id)).toEqual(['loss', 'other']);
+  expect([server.saves, heightOf(server.document)]).toEqual([2, 300]);
+});
+
+test('rendered texts of cards are found by their Markdown', async () => {
+  server.document = addCard(server.document, {
+    ...createCard({ kind: 'note', target: '*a*' }),
+    id: 'note',
+  });
+  server.revision++;
+  await sync.load();
+  expect(sync.notes.get('*a*')?.[0]?.html).toBe('<em>a</em>');
+  expect(sync.notes.get('*b*')).toBeUndefined();
 });
 
 test('undo keeps what others changed meanwhile', async () => {

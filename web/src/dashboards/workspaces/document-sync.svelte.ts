@@ -1,6 +1,6 @@
 import { toProblem } from '../../api/errors';
 import type { Problem, ReportBlock } from '../../api/schemas';
-import type { BoardDocument } from '../../cards/workspace/document';
+import { type BoardDocument, listCards } from '../../cards/workspace/document';
 import {
   type DocumentResponse,
   getDocument,
@@ -39,6 +39,8 @@ export class DocumentSync {
   document = $state.raw<BoardDocument | null>(null);
   /** The text of a report as of the last saved state. */
   blocks = $state.raw<readonly ReportBlock[]>([]);
+  /** The texts of cards as of the last saved state, by their Markdown. */
+  notes = $state.raw<ReadonlyMap<string, readonly ReportBlock[]>>(new Map());
   conflict = $state.raw<DocumentConflict | null>(null);
   error = $state.raw<Problem | null>(null);
   /** The document was deleted, or the link is wrong. */
@@ -88,6 +90,12 @@ export class DocumentSync {
     }
   }
 
+  /** Load the document if a later revision is stored. Reactive: it waits for changes being saved. */
+  catchUp(revision: number): void {
+    if (!this.document || this.isSaving || this.conflict) return;
+    if (revision > this.#revision) void this.load();
+  }
+
   /**
    * Change the document. Quick changes with the same key are one step of undo.
    */
@@ -131,9 +139,7 @@ export class DocumentSync {
     try {
       const response = await this.#requests.save(document, this.#revision, keepVersion);
       this.#base = this.document === document ? document : response.document;
-      this.#revision = response.revision;
-      this.modified = response.modified;
-      this.blocks = response.blocks;
+      this.#setStored(response);
       this.error = null;
     } catch (error) {
       await this.#handleError(error);
@@ -231,13 +237,22 @@ export class DocumentSync {
     return carried;
   }
 
-  #accept({ document, revision, modified, blocks }: DocumentResponse): void {
+  #accept(response: DocumentResponse): void {
+    const { document } = response;
     this.#undo = this.#carryOver(this.#undo, document);
     this.#redo = this.#carryOver(this.#redo, document);
     this.document = this.#base = document;
+    this.#setStored(response);
+    this.conflict = null;
+  }
+
+  #setStored({ document, revision, modified, blocks, notes }: DocumentResponse): void {
     this.#revision = revision;
     this.modified = modified;
     this.blocks = blocks;
-    this.conflict = null;
+    const cards = new Map(listCards(document).map(({ id, target }) => [id, target]));
+    this.notes = new Map(
+      Object.entries(notes).map(([id, rendered]) => [cards.get(id) ?? '', rendered]),
+    );
   }
 }

@@ -1,6 +1,8 @@
 import { createContext } from 'svelte';
 
+import type { Query } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
+import { defineQuery } from '../../api/query-definition';
 import type { Problem } from '../../api/schemas';
 import {
   addCard,
@@ -19,7 +21,6 @@ import {
 import {
   deleteDocument,
   type DocumentListResponse,
-  listDocuments,
   saveDocument,
   setDefaultDocument,
 } from '../../cards/workspace/documents-api';
@@ -31,10 +32,13 @@ import { createCardContext, type SettingsStore } from './card-context.svelte';
 import { type CardKind, findCardKind } from './card-kinds';
 import { DocumentSync } from './document-sync.svelte';
 
-/** How often the page asks whether someone else has changed the document. */
-const POLL_MS = 3000;
 const MAX_TEMPLATE_CARDS = 100;
 const NO_DOCUMENTS: DocumentListResponse = { documents: [], default: null };
+/** The server announces changes of documents, its own and those by other servers of the log. */
+const documentsQuery = defineQuery('GET workspaces/documents', {
+  scope: { event: 'dashboard' },
+  minRefreshMs: 200,
+});
 /** On a board, each card has its own step slider, and `steps` has its step. */
 const FIXED_SETTINGS: Readonly<Record<string, string>> = { 'sync-steps': '0' };
 /** Settings of the run table that open another page. */
@@ -47,9 +51,7 @@ export type SettingsTarget =
 /** The state of the Workspaces dashboard: the list of documents, and the open one. */
 export class WorkspaceState {
   readonly context: Context;
-  documents = $state.raw<DocumentListResponse>(NO_DOCUMENTS);
-  isReady = $state(false);
-  /** Why the list cannot be loaded, or an action failed. */
+  /** Why an action failed. */
   error = $state.raw<Problem | null>(null);
   sync = $state.raw<DocumentSync | null>(null);
   settingsTarget = $state.raw<SettingsTarget | null>(null);
@@ -59,7 +61,14 @@ export class WorkspaceState {
   readonly isEditing: Param<boolean>;
   readonly #chosen: Param<string>;
   readonly #fullScreen: Param<string | null>;
+  readonly #list: Query<DocumentListResponse>;
 
+  readonly documents: DocumentListResponse = $derived.by(() => this.#list.data ?? NO_DOCUMENTS);
+  readonly isReady: boolean = $derived.by(
+    () => this.#list.data !== undefined || this.#list.error !== null || !this.#hasList,
+  );
+  /** Why the list cannot be loaded. */
+  readonly listError: Problem | null = $derived.by(() => this.#list.error?.problem ?? null);
   readonly document: BoardDocument | null = $derived.by(() => this.sync?.document ?? null);
   readonly canEdit: boolean = $derived.by(
     () => !this.context.isReadOnly && this.sync?.isForbidden !== true,
@@ -80,11 +89,16 @@ export class WorkspaceState {
     this.#chosen = context.url.param('workspace', text, '');
     this.#fullScreen = context.url.param('card', optionalText, null);
     this.isEditing = context.url.param('edit', flag, false);
+    this.#list = context.query(documentsQuery, () => (this.#hasList ? {} : null));
+  }
+
+  /** A static export without documents has no list of them. */
+  get #hasList(): boolean {
+    return this.context.supports(documentsQuery.route);
   }
 
   /** Load the documents and follow the open one; call it where effects can be created. */
   startEffects(): void {
-    void this.refresh();
     // Most workspaces have curves: load their code together with the document.
     findCardKind('scalars')
       ?.load()
@@ -104,43 +118,22 @@ export class WorkspaceState {
       return () => sync.close();
     });
     $effect(() => {
-      if (this.context.isStatic) return undefined;
-      const timer = setInterval(() => {
-        if (!document.hidden) void this.#poll();
-      }, POLL_MS);
+      const row = this.documents.documents.find(({ id }) => id === this.sync?.id);
+      if (row) this.sync?.catchUp(row.revision);
+    });
+    $effect(() => {
       const warn = (event: BeforeUnloadEvent): void => {
         if (this.sync?.hasChanges) event.preventDefault();
       };
       addEventListener('beforeunload', warn);
-      return () => {
-        clearInterval(timer);
-        removeEventListener('beforeunload', warn);
-      };
+      return () => removeEventListener('beforeunload', warn);
     });
   }
 
-  async refresh(): Promise<void> {
-    try {
-      this.documents = await listDocuments();
-      this.error = null;
-    } catch (error) {
-      // A static export without documents has no list of them.
-      if (!this.context.isStatic) this.error = toProblem(error);
-    } finally {
-      this.isReady = true;
-    }
-  }
-
-  async #poll(): Promise<void> {
-    try {
-      this.documents = await listDocuments();
-    } catch {
-      return; // the connection status reports an unreachable server
-    }
-    const { sync } = this;
-    const row = this.documents.documents.find(({ id }) => id === sync?.id);
-    if (sync && row && row.revision > sync.revision && !sync.isSaving && !sync.conflict)
-      await sync.load();
+  /** Load the list again. */
+  refresh(): void {
+    if (this.#list.error) this.#list.retry();
+    else this.context.queries.invalidate(documentsQuery);
   }
 
   edit(change: (document: BoardDocument) => BoardDocument, key = ''): void {
@@ -180,23 +173,27 @@ export class WorkspaceState {
     if (!sync) return;
     await this.#try(async () => {
       await sync.save();
-      this.documents = await deleteDocument(sync.id, sync.revision);
+      this.#setDocuments(await deleteDocument(sync.id, sync.revision));
       this.#chosen.set('', 'push');
     });
   }
 
   async setDefault(id: string | null): Promise<void> {
     await this.#try(async () => {
-      this.documents = await setDefaultDocument(id);
+      this.#setDocuments(await setDefaultDocument(id));
     });
   }
 
   async #saveNew(document: BoardDocument): Promise<void> {
     await this.#try(async () => {
       await saveDocument(document, 0);
-      await this.refresh();
+      this.refresh();
       this.open(document.id);
     });
+  }
+
+  #setDocuments(response: DocumentListResponse): void {
+    this.context.queries.set(documentsQuery, {}, response);
   }
 
   async #try(action: () => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 /** Titles and cell texts of columns of the run table. */
 
-import type { HParamColumn } from '../../api/client';
+import type { ColumnListResponse, HParamColumn } from '../../api/client';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/runs';
 import type { FieldValue } from '../../lib/filter-expression';
@@ -67,18 +67,20 @@ const PLAIN_TITLES: Readonly<Record<string, string>> = {
 };
 
 /** Return the heading of a column. */
-export function columnTitle(key: string): CellText {
+export function columnTitle(key: string, available: ColumnListResponse): CellText {
   const colon = key.indexOf(':');
   if (colon < 0) return sameText(PLAIN_TITLES[key] ?? key);
   const name = key.slice(colon + 1);
+  const tag = available.display_names[key] ?? name;
+  // Tooltips have the name that filters use.
   switch (key.slice(0, colon)) {
     case 'last':
-      return { text: name, title: m.columnLastOf({ tag: name }) };
+      return { text: tag, title: m.columnLastOf({ tag: name }) };
     case 'min':
-      return { text: m.columnMinShort({ tag: name }), title: m.columnMinOf({ tag: name }) };
+      return { text: m.columnMinShort({ tag }), title: m.columnMinOf({ tag: name }) };
     case 'max':
-      return { text: m.columnMaxShort({ tag: name }), title: m.columnMaxOf({ tag: name }) };
+      return { text: m.columnMaxShort({ tag }), title: m.columnMaxOf({ tag: name }) };
     default:
-      return { text: name, title: m.columnHparam({ name }) };
+      return { text: tag, title: m.columnHparam({ name }) };
   }
 }

@@ -4,6 +4,7 @@ import {
   type ColumnsResponse,
   getRunColumns,
   listRunColumns,
+  NO_COLUMNS,
   type RunColumnKey,
 } from '../../api/client';
 import { toProblem } from '../../api/errors';
@@ -23,7 +24,7 @@ type Values = ReadonlyMap<string, ReadonlyMap<string, FieldValue>>;
 /** Values of runs that the server computes: hyperparameters and summaries of metrics. */
 export class RunColumnValues {
   /** The columns that can be requested. */
-  available = $state.raw<ColumnListResponse>({ hparams: [], metrics: [] });
+  available = $state.raw<ColumnListResponse>(NO_COLUMNS);
   /** True after the first response. */
   isReady = $state(false);
 
