@@ -236,6 +236,8 @@ def test_drift_and_statistics() -> None:
     moved = session.drift(FRAME.assign(age=FRAME["age"] + 100)).to_pandas()
     assert moved["feature"].tolist()[0] == "age"
     assert moved["kolmogorov_smirnov"][0] == 1
+    both = session.drift(FRAME, FRAME.assign(age=FRAME["age"] + 100)).to_pandas()
+    assert both["data_set"].tolist()[0] == 1 and len(both) == 2 * len(same)
 
 
 @pytest.mark.parametrize(
