@@ -230,7 +230,8 @@ def _draw_repeats(resampling: Resampling, rows: int) -> NDArray[np.uint8]:
         return resampling.draw_repeats(0, rows)
     if resampling.method == "jackknife":
         groups = resampling.draw_groups(0, rows)
-        return (groups != np.arange(resampling.samples)[:, None]).astype(np.uint8)
+        is_kept: Bool = groups != np.arange(resampling.samples)[:, None]
+        return is_kept.astype(np.uint8)
     return np.empty((0, rows), np.uint8)
 
 

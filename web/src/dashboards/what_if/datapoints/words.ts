@@ -6,6 +6,7 @@ const WORDS = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 /** Words of more rows, such as articles, say little about any of them. */
 const MAX_SHARE = 0.5;
+const MAX_CANDIDATES = 200;
 
 let segmenter: Intl.Segmenter | null = null;
 
@@ -18,9 +19,9 @@ export function listWords(text: string): Set<string> {
 }
 
 /**
- * Return each row's most frequent word as its category. Words are taken in the order of their
- * frequency, and a row belongs to the first one that it contains; rows with none of the `limit`
- * words are called `other`.
+ * Return a word of each row as its category. The most frequent word gets all rows that contain it,
+ * then the most frequent word of the remaining rows, and so on; rows with none of the `limit` words
+ * are called `other`.
  */
 export function makeWordColumn(column: PlotColumn, limit: number, other: string): PlotColumn {
   const { codes, categories } = column;
@@ -37,19 +38,48 @@ export function makeWordColumn(column: PlotColumn, limit: number, other: string)
   words.forEach((set, code) => {
     for (const word of set) counts.set(word, (counts.get(word) ?? 0) + (rows[code] ?? 0));
   });
-  const chosen = [...counts]
+  const candidates = [...counts]
     .filter(([, count]) => count <= Math.max(1, MAX_SHARE * known))
     .sort(([one, first], [two, second]) => second - first || (one < two ? -1 : 1))
-    .slice(0, limit)
+    .slice(0, MAX_CANDIDATES)
     .map(([word]) => word);
+  const chosen: string[] = [];
+  const byText = new Int32Array(categories.length).fill(-1);
+  while (chosen.length < limit) {
+    const found = findMostFrequent(candidates, words, byText, rows);
+    if (found === null) break;
+    words.forEach((set, code) => {
+      if ((byText[code] ?? 0) < 0 && set.has(found)) byText[code] = chosen.length;
+    });
+    chosen.push(found);
+  }
   const rest = chosen.length;
-  const byText = words.map((set) => {
-    const found = chosen.findIndex((word) => set.has(word));
-    return found < 0 ? rest : found;
-  });
   return {
     numbers: null,
-    codes: codes.map((code) => (code < 0 ? -1 : (byText[code] ?? rest))),
+    codes: codes.map((code) => {
+      const word = byText[code] ?? -1;
+      return code < 0 ? -1 : word < 0 ? rest : word;
+    }),
     categories: [...chosen, other],
   };
+}
+
+/** Return the word of most rows whose text has no word yet; null if there is none. */
+function findMostFrequent(
+  candidates: readonly string[],
+  words: readonly ReadonlySet<string>[],
+  byText: Int32Array,
+  rows: Int32Array,
+): string | null {
+  const counts = new Map(candidates.map((word) => [word, 0]));
+  words.forEach((set, code) => {
+    if ((byText[code] ?? 0) >= 0) return;
+    for (const word of set) {
+      const count = counts.get(word);
+      if (count !== undefined) counts.set(word, count + (rows[code] ?? 0));
+    }
+  });
+  let [best, most]: [string | null, number] = [null, 0];
+  for (const [word, count] of counts) if (count > most) [best, most] = [word, count];
+  return best;
 }
