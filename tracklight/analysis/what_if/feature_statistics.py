@@ -19,6 +19,8 @@ _MAX_TOP_VALUES = 20
 _OUTLIER_RANGE = 1.5
 _DRIFT_BINS = 20
 _EPSILON = 1e-6
+#: Lists with more items in total are described by a random sample of so many.
+_MAX_ITEMS = 5_000_000
 
 #: Limits above which a statistic is marked, as in Facets.
 MISSING_LIMIT = 0.02
@@ -98,8 +100,14 @@ def _describe(column: DataColumn) -> FeatureStatistics:
 
 
 def _get_numbers(column: DataColumn) -> Float64:
-    """Return all numbers of a column that are not missing; lists are flattened."""
-    values = column.values.astype(np.float64) if column.is_list else column.to_float64()
+    """Return the numbers of a column that are not missing; of long lists, a sample of items."""
+    if not column.is_list:
+        values = column.to_float64()
+    elif len(column.values) <= _MAX_ITEMS:
+        values = column.values.astype(np.float64)
+    else:
+        places = np.random.default_rng(0).integers(0, len(column.values), _MAX_ITEMS)
+        values = column.values[places].astype(np.float64)
     return values[~np.isnan(values)]
 
 
@@ -116,20 +124,21 @@ def _describe_numbers(column: DataColumn, values: Float64, missing: int) -> Feat
         edges = np.histogram_bin_edges(finite, _BINS)
         histogram = count_bins(values, edges)
     length_edges, length_histogram = _count_lengths(column)
+    scale = max(1.0, len(column.values) / _MAX_ITEMS) if column.is_list else 1.0
     return FeatureStatistics(
         column.name,
         column.type,
         column.is_list,
-        count=len(values),
+        count=round(scale * len(values)),
         missing=missing,
         mean=float(finite.mean()) if not nothing else np.nan,
         std=float(finite.std()) if not nothing else np.nan,
-        zeros=int((values == 0).sum()),
+        zeros=round(scale * int((values == 0).sum())),
         minimum=float(values.min()) if len(values) else np.nan,
         median=float(np.median(finite)) if not nothing else np.nan,
         maximum=float(values.max()) if len(values) else np.nan,
-        outliers=outliers,
-        infinite=len(values) - len(finite),
+        outliers=round(scale * outliers),
+        infinite=round(scale * (len(values) - len(finite))),
         unique=len(np.unique(values)),
         top="",
         top_count=0,
