@@ -54,13 +54,14 @@ export function makeWordColumn(column: PlotColumn, limit: number, other: string)
     chosen.push(found);
   }
   const rest = chosen.length;
+  const hasRest = byText.some((word, code) => word < 0 && (rows[code] ?? 0) > 0);
   return {
     numbers: null,
     codes: codes.map((code) => {
       const word = byText[code] ?? -1;
       return code < 0 ? -1 : word < 0 ? rest : word;
     }),
-    categories: [...chosen, other],
+    categories: [...chosen, ...(hasRest ? [other] : [])],
   };
 }
 
