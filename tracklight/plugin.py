@@ -184,6 +184,8 @@ class Route:
     upload_bytes: int | None = None
     """The body is a file of at most this size and becomes the field ``body`` of the request; the
     other fields are in the query."""
+    max_body_bytes: int | None = None
+    """The largest JSON body; by default 1 MB."""
 
 
 class Dashboard(ABC):

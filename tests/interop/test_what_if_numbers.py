@@ -234,7 +234,9 @@ def test_drift_equals_scipy() -> None:
 
     frame, features = load_cancer()
     first, second = frame[frame["label"] == 0], frame[frame["label"] == 1]
-    ours = Session(first).drift(second, [*features, "size"]).to_pandas().set_index("feature")
+    ours = (
+        Session(first).drift(second, features=[*features, "size"]).to_pandas().set_index("feature")
+    )
     for feature in features:
         expected = ks_2samp(first[feature], second[feature]).statistic
         assert ours.loc[feature, "kolmogorov_smirnov"] == pytest.approx(expected)
@@ -291,6 +293,7 @@ EQUALIZED: dict[str, Any] = {
     "demographic_parity": ("positive_rate", lambda label, d: d.mean()),
     "equal_opportunity": ("true_positive_rate", lambda label, d: d[label == 1].mean()),
     "equal_accuracy": ("accuracy", lambda label, d: (d == label).mean()),
+    "predictive_parity": ("precision", lambda label, d: (label[d] == 1).mean()),
 }
 
 
@@ -304,21 +307,41 @@ def search_targets(frame: Any, groups: Any, cost: Any, rate: Any) -> float:
         rates = np.array([rate(part["label"], d) for d in decided])
         tables.append((rates, [cost(part["label"], d) for d in decided]))
     totals = []
-    for target in np.unique(np.concatenate([rates for rates, _ in tables])):
+    known = np.concatenate([rates[~np.isnan(rates)] for rates, _ in tables])
+    for target in np.unique(known):
         total = 0.0
         for rates, costs in tables:
-            distance = np.abs(rates - target)
+            distance = np.nan_to_num(np.abs(rates - target), nan=np.inf)
             nearest = max(at for at in range(101) if distance[at] == distance.min())
             total += costs[nearest]
         totals.append(total)
     return min(totals)
 
 
+def test_frontier_equals_an_exhaustive_search(cancer: Any) -> None:
+    frame, model, session = cancer
+    score = model.predict_proba(frame[list(model.feature_names_in_)])[:, 1]
+    pairs = []
+    for size in ("large", "small"):
+        part = (frame["size"] == size).to_numpy()
+        label, scores = frame["label"][part].to_numpy(), score[part]
+        decided = scores >= (np.arange(101) / 100)[:, None]
+        errors = (decided & (label == 0)).sum(axis=1) + (~decided & (label == 1)).sum(axis=1)
+        pairs.append((decided.mean(axis=1), errors))
+    gaps = np.abs(pairs[0][0][:, None] - pairs[1][0][None, :])
+    costs = pairs[0][1][:, None] + pairs[1][1][None, :]
+    ours = session.frontier("size").to_pandas().drop_duplicates("choice")
+    assert len(ours) > 2 and (np.diff(ours["gap"]) > 0).all() and (np.diff(ours["cost"]) < 0).all()
+    for gap, cost in zip(ours["gap"], ours["cost"], strict=True):
+        assert cost == costs[gaps <= gap + 1e-9].min()
+    assert ours["cost"].iloc[-1] == session.optimize("group", "size").cost
+
+
 def test_result_of_strategies_does_not_depend_on_the_order_of_rows(cancer: Any) -> None:
     frame, model, session = cancer
     shuffled = frame.sample(frac=1, random_state=3).reset_index(drop=True)
     other = Session(shuffled, model, "label")
-    for strategy in ("demographic_parity", "equal_opportunity", "equal_accuracy"):
+    for strategy in EQUALIZED:
         a = session.optimize(strategy, "size").to_pandas().set_index("slice")["threshold"]  # type: ignore[arg-type]
         b = other.optimize(strategy, "size").to_pandas().set_index("slice")["threshold"]  # type: ignore[arg-type]
         assert a.to_dict() == b.to_dict()

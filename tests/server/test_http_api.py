@@ -292,10 +292,13 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/what_if/columns": {**PEOPLE, "names": ["age"]},
     "GET api/v1/what_if/row": PEOPLE,
     "GET api/v1/what_if/image": {**PEOPLE, "feature": "face"},
+    "POST api/v1/what_if/saliency": {**PEOPLE, "feature": "face"},
     "GET api/v1/what_if/thumbnails": {**PEOPLE, "feature": "face"},
     "GET api/v1/what_if/thumbnail_tile": {**PEOPLE, "feature": "face", "tile": 0},
     "POST api/v1/what_if/edit": {**PEOPLE, "values": {"age": 33}},
     "POST api/v1/what_if/feature": {**PEOPLE, "name": "note", "type": "string", "value": "odd"},
+    "POST api/v1/what_if/slice": {**PEOPLE, "name": "first", "rows": [0]},
+    "DELETE api/v1/what_if/slice": {**PEOPLE, "name": "first"},
     "POST api/v1/what_if/distances": PEOPLE,
     "POST api/v1/what_if/counterfactuals": PEOPLE,
     "POST api/v1/what_if/predict": PEOPLE,
@@ -306,6 +309,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "DELETE api/v1/what_if/job": WHAT_IF_JOB,
     "POST api/v1/what_if/performance": PEOPLE,
     "POST api/v1/what_if/optimize": PEOPLE,
+    "POST api/v1/what_if/frontier": {**PEOPLE, "slice_by": ["age"]},
     "POST api/v1/what_if/statistics": PEOPLE,
     "GET api/v1/what_if/export": PEOPLE,
 }
@@ -359,7 +363,12 @@ def _make_people() -> Workspace:
     columns = {"age": [20, 30, 40, 50], "p": [0.1, 0.4, 0.6, 0.9], "label": [0, 1, 0, 1]}
     faces = make_column("face", [encode_png(np.zeros((2, 2), np.uint8))] * 4)
     table = to_table(columns).with_columns([faces])
-    model = wrap_model(lambda columns: columns["age"] / 100, "people", features=["age"])
+
+    def predict(columns: Any) -> Any:
+        pixels = np.zeros((len(columns["age"]), 2, 2))
+        return {"predictions": columns["age"] / 100, "attributions": {"face": pixels}}
+
+    model = wrap_model(predict, "people", features=["age"])
     return Workspace(table, [model], label="label", features=["age"])
 
 

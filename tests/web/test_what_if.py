@@ -547,6 +547,78 @@ def test_data_files_are_opened_in_the_page(tmp_path: Path, open_page: OpenPage) 
         dialog.get_by_label("Columns with predictions").fill("p")
         dialog.get_by_role("button", name="Add model").click()
         expect(wait_for_plot(page)).to_have_accessible_name(re.compile("Y: score"))
+        # A link opens the file and adds the model again, as after a restart of the server.
+        link = page.url
+        for session in page.request.get(f"{url}api/v1/what_if/sessions").json()["sessions"]:
+            page.request.post(f"{url}api/v1/what_if/close", data={"session": session["session"]})
+        page.goto("about:blank")
+        page.goto(link)
+        expect(wait_for_plot(page)).to_have_accessible_name(re.compile("Y: score"))
+        expect(page.get_by_text("1 model", exact=False)).to_be_visible()
+
+
+def test_data_sets_are_compared_and_charts_saved(tmp_path: Path, open_page: OpenPage) -> None:
+    workspaces = {"people": make_workspace(), "may": make_workspace(60), "june": make_workspace(90)}
+    with serve_workspaces(tmp_path / "logs", workspaces) as url:
+        page = open_page(url + TAB + "&wi=features&wi-data=people")
+        compared = page.get_by_role("group", name="Compare with")
+        compared.get_by_role("checkbox", name="may").click()
+        compared.get_by_role("checkbox", name="june").click()
+        page.get_by_role("button", name="age", exact=True).click()
+        table = page.get_by_role("table", name="Statistics of age")
+        for name, rows in (("people", ROWS), ("may", 60), ("june", 90)):
+            mean = make_people(rows)["age"].mean()
+            row = table.get_by_role("row").filter(has_text=name)
+            expect(row).to_contain_text(str(rows))
+            expect(row).to_contain_text(f"{mean:.4g}")
+        details = page.get_by_role("article", name="Distribution of age")
+        details.get_by_role("button", name="Menu of Distribution of age").click()
+        with page.expect_download() as download:
+            page.get_by_role("menuitem", name="Export SVG").click()
+        svg = download.value.path().read_text("utf-8")
+        assert svg.startswith("<svg") and "[18, " in svg
+        types = page.get_by_role("group", name="Types of features")
+        types.get_by_role("checkbox", name="Text").check()
+        expect(page.get_by_role("table", name="Numeric features")).to_have_count(0)
+        expect(page.get_by_role("table", name="Categorical features")).to_contain_text("job")
+
+
+def test_named_slices_and_the_cost_of_a_smaller_gap(editable: str, open_page: OpenPage) -> None:
+    condition = '[{"column":"age","low":60}]'
+    page = open_page(f"{editable}&wi-filter={condition}")
+    wait_for_plot(page)
+    page.get_by_role("button", name="Save as slice").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("age")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog).to_contain_text("already have a column")
+    dialog.get_by_label("Name").fill("old")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog).to_have_count(0)
+    page.get_by_role("button", name="Performance", exact=True).click()
+    choose(page, "Slice by", "old")
+    count = int((make_people()["age"] >= 60).sum())
+    expect(page.locator("tr[data-slice='old:True'] td").first).to_have_text(str(count))
+    matrix = page.get_by_role("region", name="Confusion matrix of All datapoints")
+    expect(matrix.locator("tfoot td").last).to_have_text(str(ROWS))
+    page.get_by_role("button", name="Cost and gap").click()
+    choices = page.get_by_role("table", name="Cost and gap")
+    choices.get_by_role("button").first.click()
+    gap = float(choices.get_by_role("button").first.inner_text())
+    scores, old = predict_steep(make_people()), make_people()["age"] >= 60
+    expect(page).to_have_url(re.compile("wi-thresholds="))
+    rows = page.locator("tr[data-slice]")
+    thresholds = {
+        rows.nth(at).get_attribute("data-slice"): float(
+            rows.nth(at).locator(".slider").inner_text()
+        )
+        for at in range(rows.count())
+    }
+    rates = [
+        (scores[part] >= thresholds[name]).mean()
+        for name, part in (("old:True", old), ("old:False", ~old))
+    ]
+    assert abs(rates[0] - rates[1]) == pytest.approx(gap, abs=1e-3)
 
 
 @pytest.mark.parametrize("view", VIEWS)

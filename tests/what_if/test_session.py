@@ -9,6 +9,9 @@ import pandas
 import pytest
 
 import tracklight
+from tracklight.analysis.tables.columns import make_list_column, make_number_column
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.feature_statistics import compute_statistics
 from tracklight.errors import ModelError, UsageError
 from tracklight.what_if import Session
 
@@ -236,6 +239,18 @@ def test_drift_and_statistics() -> None:
     moved = session.drift(FRAME.assign(age=FRAME["age"] + 100)).to_pandas()
     assert moved["feature"].tolist()[0] == "age"
     assert moved["kolmogorov_smirnov"][0] == 1
+    both = session.drift(FRAME, FRAME.assign(age=FRAME["age"] + 100)).to_pandas()
+    assert both["data_set"].tolist()[0] == 1 and len(both) == 2 * len(same)
+
+
+def test_statistics_of_long_lists_are_those_of_a_sample() -> None:
+    items = np.random.default_rng(0).integers(0, 4, 6_000_000)
+    lists = make_list_column("items", make_number_column("items", items), np.full(6, 1_000_000))
+    (found,) = compute_statistics(DataTable([lists]), ["items"])
+    assert found.count == len(items) and found.minimum == 0 and found.maximum == 3
+    assert found.mean == pytest.approx(items.mean(), abs=0.01)
+    assert found.zeros == pytest.approx((items == 0).sum(), rel=0.01)
+    assert found.length_histogram.tolist() == [6]
 
 
 @pytest.mark.parametrize(

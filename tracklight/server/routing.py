@@ -91,7 +91,7 @@ def _create_endpoint(route: Route) -> Any:
                 415,
                 Message.format("http.takes_json", "{path} takes JSON", path=request.url.path),
             )
-        max_bytes = route.upload_bytes or _MAX_BODY_BYTES
+        max_bytes = route.upload_bytes or route.max_body_bytes or _MAX_BODY_BYTES
         has_body = route.method not in METHODS_WITHOUT_BODY
         body = await read_body(request, max_bytes) if has_body else b""
         return await run_in_thread(request.scope, handle, route, request, body)

@@ -123,16 +123,35 @@ class FeatureAnalysis(SessionBase):
         columns["top"] = ObjectColumn([each.top or None for each in found], "string")
         return Frame(columns)
 
-    def drift(self, other: Any, features: Sequence[str] | None = None) -> Frame:
-        """Compare the distribution of each feature with another data set, largest drift first."""
+    def drift(self, *others: Any, features: Sequence[str] | None = None) -> Frame:
+        """Compare the distribution of each feature with other data sets, largest drift first.
+
+        Args:
+            others: Data sets of any kind that `Session` accepts.
+            features: The compared features; by default all that both data sets have.
+
+        Returns:
+            A table with ``data_set`` (the number of the other data set, if there are several),
+            ``feature``, ``jensen_shannon``, ``population_stability``, ``chi_square``,
+            ``kolmogorov_smirnov`` and ``missing_difference``.
+
+        Example:
+            >>> session.drift(may, june).to_pandas()  # doctest: +SKIP
+        """
         table = self.workspace.table.take(self.workspace.is_active)
-        found = feature_statistics.compute_drift(table, to_table(other), features)
-        columns: dict[str, Column] = {
-            "feature": ObjectColumn([each.name for each in found], "string")
-        }
+        found = [
+            (number, drift)
+            for number, other in enumerate(others)
+            for drift in feature_statistics.compute_drift(table, to_table(other), features)
+        ]
+        found.sort(key=lambda pair: -pair[1].jensen_shannon)
+        columns: dict[str, Column] = {}
+        if len(others) > 1:
+            columns["data_set"] = np.array([number for number, _ in found], np.int64)
+        columns["feature"] = ObjectColumn([each.name for _, each in found], "string")
         for name in ("jensen_shannon", "population_stability", "chi_square",
                      "kolmogorov_smirnov", "missing_difference"):  # fmt: skip
-            columns[name] = np.array([getattr(each, name) for each in found], np.float64)
+            columns[name] = np.array([getattr(each, name) for _, each in found], np.float64)
         return Frame(columns)
 
     def permutation_importance(

@@ -15,6 +15,7 @@ from tracklight.analysis.what_if.thresholds import (
     Measure,
     Strategy,
     choose_thresholds,
+    compute_frontier,
 )
 from tracklight.errors import UsageError
 from tracklight.util.frames import Column, Frame, ObjectColumn
@@ -165,9 +166,10 @@ class PerformanceAnalysis(SessionBase):
         Args:
             strategy: ``"single"`` (one threshold for all), ``"group"`` (the cheapest of each
                 slice), ``"demographic_parity"`` (equal positive rate), ``"equal_opportunity"``
-                (equal true positive rate), ``"equal_accuracy"``, ``"equalized_odds"`` (true and
-                false positive rates that differ by at most ``max_gap``) or ``"bounded_gap"``
-                (``measure`` differs by at most ``max_gap``).
+                (equal true positive rate), ``"equal_accuracy"``, ``"predictive_parity"`` (equal
+                precision), ``"equalized_odds"`` (true and false positive rates that differ by at
+                most ``max_gap``) or ``"bounded_gap"`` (``measure`` differs by at most
+                ``max_gap``).
             slice_by: One column, or several that are crossed.
             cost_ratio: How much a false positive costs compared with a false negative.
             measure: The rate that ``bounded_gap`` limits.
@@ -177,9 +179,9 @@ class PerformanceAnalysis(SessionBase):
 
         Returns:
             A table with ``slice``, ``threshold``, ``count``, ``tp``, ``fp``, ``tn``, ``fn``,
-            ``accuracy``, ``positive_rate``, ``true_positive_rate``, ``false_positive_rate`` and
-            ``is_defined``; its attributes ``cost``, ``single_cost`` and ``gap`` say what the
-            strategy costs.
+            ``accuracy``, ``positive_rate``, ``true_positive_rate``, ``false_positive_rate``,
+            ``precision`` and ``is_defined``; its attributes ``cost``, ``single_cost`` and ``gap``
+            say what the strategy costs.
         """
         columns = [slice_by] if isinstance(slice_by, str) else list(slice_by)
         if not columns and strategy != "single":
@@ -197,10 +199,50 @@ class PerformanceAnalysis(SessionBase):
         }
         for name in ("tp", "fp", "tn", "fn"):
             frame[name] = getattr(chosen, name).astype(np.int64)
-        for name in ("accuracy", "positive_rate", "true_positive_rate", "false_positive_rate"):
+        for name in ("accuracy", "positive_rate", "true_positive_rate", "false_positive_rate",
+                     "precision"):  # fmt: skip
             frame[name] = choice.measures[name]
         frame["is_defined"] = choice.is_defined
         return ThresholdTable(frame, choice.cost, choice.single_cost, choice.gap)
+
+    def frontier(
+        self,
+        slice_by: SliceBy,
+        cost_ratio: float = 1.0,
+        *,
+        measure: Measure = "positive_rate",
+        buckets: BucketRules = None,
+        model: str | None = None,
+    ) -> Frame:
+        """Return what equal rates cost: choices that no other beats in both cost and gap.
+
+        Args:
+            slice_by: One column, or several that are crossed.
+            cost_ratio: How much a false positive costs compared with a false negative.
+            measure: The rate whose difference between slices is the gap.
+            buckets: As in `performance`.
+            model: The model; by default the first.
+
+        Returns:
+            A table with ``gap``, ``cost`` and the ``threshold`` of each ``slice``; rows with the
+            same ``choice`` belong together, and the smallest gap comes first.
+        """
+        columns = [slice_by] if isinstance(slice_by, str) else list(slice_by)
+        if not columns:
+            raise UsageError("a frontier needs slices; pass slice_by")
+        assignment, counts = count_binary(self.workspace, model, columns, buckets)
+        choices = compute_frontier(counts, measure, cost_ratio=cost_ratio)
+        size = len(assignment.names)
+        thresholds = [each.thresholds for each in choices]
+        return Frame(
+            {
+                "choice": np.repeat(np.arange(len(choices)), size),
+                "gap": np.repeat(np.array([each.gap for each in choices], np.float64), size),
+                "cost": np.repeat(np.array([each.cost for each in choices], np.float64), size),
+                "slice": ObjectColumn(list(assignment.names) * len(choices), "string"),
+                "threshold": np.concatenate(thresholds) if thresholds else np.empty(0),
+            }
+        )
 
     def compare(self, first: str, second: str, *, threshold: float = 0.5) -> Frame:
         """Compare two models row by row, the largest difference first.

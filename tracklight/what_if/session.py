@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -228,6 +228,17 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         """
         found = type or make_column(name, [value]).type
         self.workspace.add_feature(name, found, row, value, is_input=is_input)
+
+    def save_slice(self, name: str, rows: Iterable[int]) -> None:
+        """Name a set of rows: a boolean column to slice by, which models do not get.
+
+        Example:
+            >>> errors = session.predictions().to_pandas().query("correct == False")
+            ... # doctest: +SKIP
+            >>> session.save_slice("errors", errors["row"])  # doctest: +SKIP
+            >>> session.performance(slice_by="errors")  # doctest: +SKIP
+        """
+        self.workspace.save_slice(name, rows)
 
     def delete(self, row: int) -> None:
         """Delete a row."""

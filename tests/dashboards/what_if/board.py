@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -69,10 +69,12 @@ def start_board(logdir: Path, access: DataAccess) -> Iterator[Board]:
         yield Board(client)
 
 
-def create_dashboard(logdir: Path, access: DataAccess) -> WhatIf:
-    """Create the dashboard without a server."""
+def create_dashboard(
+    logdir: Path, access: DataAccess, view: Mapping[str, str] | None = None
+) -> WhatIf:
+    """Create the dashboard without a server, for an export of a view."""
     context = create_static_context(MemorySource(str(logdir)))
-    return WhatIf(replace(context, access=access))
+    return WhatIf(replace(context, access=access, view=view or {}))
 
 
 def wait_for_job(board: Board, status: Any) -> Any:

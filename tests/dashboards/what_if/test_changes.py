@@ -258,6 +258,23 @@ def test_median_errors_equal_pandas(board: Board) -> None:
         assert np.all(np.array(found["upper"]) >= found["value"])
 
 
+@pytest.mark.parametrize("method", ["bootstrap", "jackknife", "exact"])
+def test_intervals_of_medians_agree_with_an_independent_bootstrap(
+    board: Board, method: str
+) -> None:
+    response = board.post("performance", session="diabetes", intervals=method)
+    metrics = {each["metric"]: each for each in response["metrics"]}
+    workspace = make_diabetes()
+    errors = workspace.predict().scores - workspace.get_values()
+    rng = np.random.default_rng(1)
+    samples = np.abs(errors)[rng.integers(0, len(errors), (2000, len(errors)))]
+    expected = 2 * 1.96 * np.median(samples, axis=1).std()
+    found = metrics["median_absolute_error"]
+    width = found["upper"][0] - found["lower"][0]
+    # 20 samples or groups estimate a standard error to about a sixth.
+    assert 0.5 * expected < width < 2 * expected
+
+
 def test_rows_are_compared_by_attributions(board: Board) -> None:
     response = board.post("distances", session="small", row=2, by_attributions=True)
     spread = np.std(np.arange(10.0), ddof=1)

@@ -171,11 +171,18 @@ def test_performance_and_strategies(board: Board) -> None:
 
 def test_statistics_and_drift(board: Board) -> None:
     session = open_people(board)
-    response = board.post("statistics", session="demo", other=session)
+    same = open_people(board)
+    response = board.post("statistics", session="demo", others=[session, same])
     rows = {row["name"]: row for row in response["rows"]}
     assert sum(rows["age"]["histogram"]) == 40
-    assert rows["job"]["jensen_shannon"] is not None
-    assert sum(rows["age"]["other_histogram"]) == 4
+    assert [each["session"] for each in rows["age"]["others"]] == [session, same]
+    for other in rows["age"]["others"]:
+        assert sum(other["histogram"]) == other["count"] == 4
+        assert other["jensen_shannon"] > 0
+    # Values that only the other data sets have are listed, too.
+    job = rows["job"]
+    assert all(sum(other["histogram"]) == other["count"] for other in job["others"])
+    assert len(job["values"]) == len(job["histogram"]) == len(job["others"][0]["histogram"])
 
 
 def test_images_are_encoded_again(board: Board, tmp_path: Path) -> None:
@@ -281,3 +288,20 @@ def test_static_export_contains_open_data_sets(tmp_path: Path) -> None:
     demo: Any = exported["static?session=demo"]
     assert set(demo.performance) == {"linear", "linear/age", "linear/job"}
     assert len(demo.columns.columns) == 6
+
+
+def test_static_export_has_the_models_of_the_link_that_are_columns(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,score,label\n20,0.1,0\n50,0.9,1\n")
+    models = (
+        '[{"spec": {"type": "columns", "name": "mine", "columns": ["score"]}},'
+        ' {"spec": {"type": "columns", "name": "gone", "columns": ["nothing"]}},'
+        ' {"spec": {"type": "json", "name": "far", "url": "http://localhost:1/"}}]'
+    )
+    view = {"tab": "what_if", "wi-file": "people.csv", "wi-file-label": "label"}
+    access = DataAccess(data_dirs=(str(tmp_path),))
+    for text, names in ((models, ["mine"]), ("[{", []), ('[{"spec": 3}]', [])):
+        dashboard = create_dashboard(tmp_path, access, {**view, "wi-models": text})
+        exported: Any = dict(dashboard.export_static([]))
+        dashboard.close()
+        (info,) = exported["sessions"].sessions
+        assert [model.name for model in info.models] == names

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from tests.dashboards.what_if.board import Board, create_dashboard, start_board, wait_for_job
+from tracklight.analysis.predictors.column_models import ColumnPredictor
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.columns import make_column
@@ -339,3 +340,113 @@ def test_individual_curves_are_spread_over_the_rows(tmp_path: Path) -> None:
     grid = np.linspace(x.min(), x.max(), 10)
     individual = np.reshape(curve["individual"], (5, 10, 2))
     assert individual[..., 1] == pytest.approx(np.tile(1 / (1 + np.exp(-grid)), (5, 1)), abs=1e-5)
+
+
+def test_named_slices_are_columns_that_models_do_not_get(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def predict(columns: Any) -> Any:
+        seen.append(sorted(columns))
+        return np.asarray(columns["x"], float) / 10
+
+    table = to_table({"x": np.arange(10.0), "y": [0, 1] * 5})
+    workspace = Workspace(table, [wrap_model(predict, "tenth")], label="y")
+    workspace.predict()
+    with start_board(tmp_path, DataAccess(workspaces={"small": workspace})) as board:
+        board.post("slice", session="small", name="high", rows=[7, 8])
+        bits = base64.b64encode(bytes([0b10000000, 0b11])).decode()
+        info = board.post("slice", session="small", name="high", row_bits=bits)
+        assert info["slices"] == ["high"]
+        response = board.post("performance", session="small", slice_by=["high"])
+        counts = dict(zip(response["slices"], response["counts"], strict=True))
+        assert counts["high:True"] == 3 and counts["high:False"] == 7
+        board.post("edit", session="small", row=0, values={"x": 5})
+        assert seen[-1] == ["x"]
+        assert "already have" in board.fail("slice", session="small", name="x", rows=[])
+        assert "needs a name" in board.fail("slice", session="small", name=" ", rows=[])
+        assert "no row 10" in board.fail("slice", session="small", name="far", rows=[10])
+        assert board.delete("slice", session="small", name="high")["slices"] == []
+        assert board.request("DELETE", "slice", session="small", name="high").status_code == 400
+
+
+def test_frontier_of_cost_and_gap(tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    group = random.integers(0, 2, 400)
+    score = np.clip(random.normal(0.35 + 0.3 * group, 0.2), 0, 1)
+    label = (random.random(400) < score).astype(int)
+    table = to_table({"group": np.where(group, "a", "b"), "p": score, "y": label})
+    workspace = Workspace(table, [ColumnPredictor("p", ["p"], "classification")], label="y")
+    with start_board(tmp_path, DataAccess(workspaces={"small": workspace})) as board:
+        found = board.post("frontier", session="small", slice_by=["group"])
+        assert sorted(found["slices"]) == ["group:a", "group:b"]
+        assert np.all(np.diff(found["gaps"]) > 0) and np.all(np.diff(found["costs"]) < 0)
+        assert len(found["thresholds"]) == 2 * len(found["gaps"])
+        group_cost = board.post("optimize", session="small", slice_by=["group"], strategy="group")
+        assert found["costs"][-1] == group_cost["cost"]
+        parity = board.post(
+            "optimize", session="small", slice_by=["group"], strategy="predictive_parity"
+        )
+        assert parity["gap"] == pytest.approx(np.ptp(parity["measures"]["precision"]))
+        assert "needs slices" in board.fail("frontier", session="small")
+
+
+@pytest.mark.parametrize("form", ["maps", "channels", "rows", "flat"])
+def test_attributions_of_pixels(tmp_path: Path, form: str) -> None:
+    expected = np.arange(12.0).reshape(3, 4) - 5
+    encoded = encode_png(np.zeros((3, 4, 3), np.uint8))
+    table = to_table({"photo": [encoded, encoded], "y": [0, 1]})
+
+    def predict(columns: Any) -> Any:
+        count = len(columns["photo"])
+        maps = np.stack([expected] * count)
+        channels = np.stack([maps / 4, 3 * maps / 4, np.zeros_like(maps)], axis=-1)
+        attributions: Any = {
+            "maps": {"photo": maps},
+            "channels": {"photo": channels},
+            "rows": [{"photo": expected.tolist()} for _ in range(count)],
+            "flat": {"photo": maps.reshape(count, -1)},
+        }[form]
+        return {"predictions": np.full(count, 0.5), "attributions": attributions}
+
+    workspace = Workspace(table, [wrap_model(predict, "m")], label="y")
+    with serve(tmp_path, workspace) as board:
+        found = board.post("saliency", session="data", row=1, feature="photo")
+        assert (found["width"], found["height"]) == (4, 3)
+        assert found["values"] == pytest.approx(expected.reshape(-1))
+        row = board.get("row", session="data", row=1)
+        photo = next(value for value in row["values"] if value["name"] == "photo")
+        assert photo["attributions"]["m"] == pytest.approx(expected.sum())
+
+
+def test_images_without_attributions_of_pixels(tmp_path: Path) -> None:
+    encoded = encode_png(np.zeros((3, 4, 3), np.uint8))
+    table = to_table({"photo": [encoded], "y": [0]})
+    model = wrap_model(
+        lambda columns: {"predictions": [0.5], "attributions": {"photo": [1.0]}}, "m"
+    )
+    with serve(tmp_path, Workspace(table, [model], label="y")) as board:
+        message = board.fail("saliency", session="data", row=0, feature="photo")
+        assert 'returns no attributions of the pixels of "photo"' in message
+        assert "not an image" in board.fail("saliency", session="data", row=0, feature="y")
+
+
+def test_pixels_of_predictions_in_the_data(tmp_path: Path) -> None:
+    encoded = encode_png(np.zeros((1, 2, 3), np.uint8))
+    table = to_table(
+        {"photo": [encoded] * 2, "p": [0.2, 0.8], "attributions__photo": [[1.0, 2.0], [3.0, -1.0]]}
+    )
+    workspace = Workspace(table, [ColumnPredictor("p", ["p"])])
+    with serve(tmp_path, workspace) as board:
+        found = board.post("saliency", session="data", row=1, feature="photo")
+        assert found["values"] == [3, -1]
+
+
+def test_photos_of_several_megabytes_replace_images(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (900, 900, 3), dtype=np.uint8)
+    photo = encode_png(noise)
+    assert len(photo) > 2_000_000
+    table = to_table({"photo": [encode_png(noise[:8, :8])]})
+    with serve(tmp_path, Workspace(table)) as board:
+        value = {"base64": base64.b64encode(photo).decode()}
+        response = board.post("edit", session="data", row=0, values={"photo": value})
+        assert response["row"]["values"][0]["bytes"] == len(photo)

@@ -101,8 +101,37 @@ class Predictor(ABC):
     def _predict_batch(self, table: DataTable) -> Predictions:
         if not len(table):
             return Predictions(np.empty((0, 2) if self.task == "classification" else 0))
+        return check_predictions(self._call(table), len(table), self)
+
+    def attribute(self, table: DataTable, feature: str) -> Float64 | None:
+        """Return the attributions of a feature of one row as the model returns them.
+
+        A list or an image has one number for each item or pixel. None if the model returns none.
+
+        Raises:
+            ModelError: The model failed, or returned something else than numbers.
+        """
+        returned = self._call(table)
+        found = returned.get("attributions") if isinstance(returned, Mapping) else None
+        if isinstance(found, Mapping):
+            values = found.get(feature)
+            value = None if values is None else values[0]
+        else:
+            value = found[0].get(feature) if found else None
+        if value is None:
+            return None
         try:
-            returned = self.call(table)
+            return np.asarray(value, np.float64)
+        except (TypeError, ValueError):
+            raise ModelError(
+                "models.not_numbers",
+                'the model "{model}" did not return an array of numbers',
+                model=self.name,
+            ) from None
+
+    def _call(self, table: DataTable) -> Any:
+        try:
+            return self.call(table)
         except TracklightError:
             raise
         except Exception as error:
@@ -113,7 +142,6 @@ class Predictor(ABC):
                 model=self.name,
                 error=": ".join([type(error).__name__, *(line[:300] for line in reason[:1])]),
             ) from error
-        return check_predictions(returned, len(table), self)
 
 
 def check_predictions(returned: Any, row_count: int, predictor: Predictor) -> Predictions:
@@ -237,9 +265,12 @@ def _check_attributions(returned: Any, row_count: int, name: str) -> dict[str, F
         columns = {str(key): [_add_up(row.get(key, np.nan)) for row in returned] for key in keys}
     attributions = {}
     for key, values in columns.items():
-        array = np.asarray(values, np.float64)
-        if array.ndim == 2:  # one number per item of a list; their sum is the list's attribution
-            array = array.sum(axis=1)
+        try:
+            array = np.asarray(values, np.float64)
+        except (TypeError, ValueError):  # lists and images of different sizes
+            array = np.array([_add_up(value) for value in values])
+        if array.ndim > 1:  # one number per item or pixel; their sum is the feature's attribution
+            array = array.sum(axis=tuple(range(1, array.ndim)))
         if array.shape != (row_count,):
             raise ModelError(
                 "models.attribution_count",
@@ -259,6 +290,8 @@ def _add_up(value: Any) -> float:
 
     Sparse ones are two lists: the positions of the values, and their attributions.
     """
+    if value is None:
+        return np.nan
     is_sparse = isinstance(value, (list, tuple)) and len(value) == 2 and np.ndim(value[0]) == 1
     return float(np.sum(value[1] if is_sparse else value))
 

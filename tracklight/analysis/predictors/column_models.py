@@ -35,11 +35,16 @@ class ColumnPredictor(Predictor):
     def call(self, table: DataTable) -> Any:
         arrays = [table.get_column(name).to_array().astype(np.float64) for name in self.columns]
         scores = arrays[0] if len(arrays) == 1 else np.stack(arrays, axis=1)
-        attributions = {
-            name.removeprefix(ATTRIBUTION_PREFIX).removeprefix("features__"): column.to_float64()
-            for name, column in table.columns.items()
-            if name.startswith(ATTRIBUTION_PREFIX) and column.is_numeric and not column.is_list
-        }
+        attributions: dict[str, Any] = {}
+        for name, column in table.columns.items():
+            if name.startswith(ATTRIBUTION_PREFIX) and column.is_numeric:
+                feature = name.removeprefix(ATTRIBUTION_PREFIX).removeprefix("features__")
+                # Lists have one number for each item or pixel.
+                attributions[feature] = (
+                    [column.get_value(row) for row in range(len(column))]
+                    if column.is_list
+                    else column.to_float64()
+                )
         return {"predictions": scores, "attributions": attributions}
 
 

@@ -1,4 +1,4 @@
-"""Statistics of each feature, and how much the distributions of two data sets differ."""
+"""Statistics of each feature, and how much the distributions of data sets differ."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _MAX_TOP_VALUES = 20
 _OUTLIER_RANGE = 1.5
 _DRIFT_BINS = 20
 _EPSILON = 1e-6
+#: Lists with more items in total are described by a random sample of so many.
+_MAX_ITEMS = 5_000_000
 
 #: Limits above which a statistic is marked, as in Facets.
 MISSING_LIMIT = 0.02
@@ -57,6 +59,10 @@ class FeatureStatistics:
     """The most frequent values of a feature that is not numeric."""
     quantiles: Float64
     """Deciles from 0 to 1."""
+    length_edges: Float64
+    """Of lists: bins of their lengths."""
+    length_histogram: Int64
+    """Rows by the number of their items."""
 
     @property
     def non_uniformity(self) -> float:
@@ -94,8 +100,14 @@ def _describe(column: DataColumn) -> FeatureStatistics:
 
 
 def _get_numbers(column: DataColumn) -> Float64:
-    """Return all numbers of a column that are not missing; lists are flattened."""
-    values = column.values.astype(np.float64) if column.is_list else column.to_float64()
+    """Return the numbers of a column that are not missing; of long lists, a sample of items."""
+    if not column.is_list:
+        values = column.to_float64()
+    elif len(column.values) <= _MAX_ITEMS:
+        values = column.values.astype(np.float64)
+    else:
+        places = np.random.default_rng(0).integers(0, len(column.values), _MAX_ITEMS)
+        values = column.values[places].astype(np.float64)
     return values[~np.isnan(values)]
 
 
@@ -109,25 +121,24 @@ def _describe_numbers(column: DataColumn, values: Float64, missing: int) -> Feat
         first, third = np.quantile(finite, [0.25, 0.75])
         margin = _OUTLIER_RANGE * (third - first)
         outliers = int(((finite < first - margin) | (finite > third + margin)).sum())
-        histogram, edges = np.histogram(finite, _BINS)
-        # Infinities belong to the first and the last bin.
-        histogram = histogram.astype(np.int64)
-        histogram[0] += int((values == -np.inf).sum())
-        histogram[-1] += int((values == np.inf).sum())
+        edges = np.histogram_bin_edges(finite, _BINS)
+        histogram = count_bins(values, edges)
+    length_edges, length_histogram = _count_lengths(column)
+    scale = max(1.0, len(column.values) / _MAX_ITEMS) if column.is_list else 1.0
     return FeatureStatistics(
         column.name,
         column.type,
         column.is_list,
-        count=len(values),
+        count=round(scale * len(values)),
         missing=missing,
         mean=float(finite.mean()) if not nothing else np.nan,
         std=float(finite.std()) if not nothing else np.nan,
-        zeros=int((values == 0).sum()),
+        zeros=round(scale * int((values == 0).sum())),
         minimum=float(values.min()) if len(values) else np.nan,
         median=float(np.median(finite)) if not nothing else np.nan,
         maximum=float(values.max()) if len(values) else np.nan,
-        outliers=outliers,
-        infinite=len(values) - len(finite),
+        outliers=round(scale * outliers),
+        infinite=round(scale * (len(values) - len(finite))),
         unique=len(np.unique(values)),
         top="",
         top_count=0,
@@ -138,7 +149,26 @@ def _describe_numbers(column: DataColumn, values: Float64, missing: int) -> Feat
         histogram=histogram,
         values=(),
         quantiles=quantiles,
+        length_edges=length_edges,
+        length_histogram=length_histogram,
     )
+
+
+def count_bins(values: Float64, edges: Float64) -> Int64:
+    """Count values by bin; those outside, such as infinities, are in the first or last bin."""
+    return np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0].astype(np.int64)
+
+
+def _count_lengths(column: DataColumn) -> tuple[Float64, Int64]:
+    """Return bins of the lengths of lists, one for each length if there are few."""
+    if not column.is_list or not len(column):
+        return np.empty(0), np.empty(0, np.int64)
+    lengths = np.diff(column.get_item_offsets())
+    low, high = int(lengths.min()), int(lengths.max())
+    step = max(1, -(-(high + 1 - low) // _BINS))
+    edges = np.arange(low, high + 1 + step, step, dtype=np.float64)
+    # The last bin of a histogram includes its upper edge, which no length reaches.
+    return edges, np.histogram(lengths, edges)[0].astype(np.int64)
 
 
 def _describe_categories(column: DataColumn, missing: int) -> FeatureStatistics:
@@ -147,6 +177,7 @@ def _describe_categories(column: DataColumn, missing: int) -> FeatureStatistics:
     total = int(counts.sum())
     top = [texts[at] for at in order[:_MAX_TOP_VALUES].tolist()]
     lengths = np.array([len(text) for text in texts], np.float64)
+    length_edges, length_histogram = _count_lengths(column)
     return FeatureStatistics(
         column.name,
         column.type,
@@ -169,6 +200,8 @@ def _describe_categories(column: DataColumn, missing: int) -> FeatureStatistics:
         histogram=counts[order[:_MAX_TOP_VALUES]],
         values=top,
         quantiles=np.empty(0),
+        length_edges=length_edges,
+        length_histogram=length_histogram,
     )
 
 
@@ -185,6 +218,43 @@ def count_values(column: DataColumn) -> tuple[list[str], Int64]:
             numbers[value] = numbers.get(value, 0) + 1
     texts = [f"{len(value)} bytes" for value in numbers]
     return texts, np.array(list(numbers.values()), np.int64)
+
+
+# ---- several data sets
+
+
+@dataclass(frozen=True, eq=False)
+class JointHistogram:
+    """The distributions of a feature in several data sets, with the same bins or values."""
+
+    edges: Float64
+    values: Sequence[str]
+    histograms: Sequence[Int64]
+
+
+def make_joint_histogram(columns: Sequence[DataColumn]) -> JointHistogram:
+    """Count the values of columns that are all numeric or all categorical.
+
+    Bins span the values of all columns. The most frequent values of the first column come first,
+    followed by those of the others that it does not list.
+    """
+    if columns[0].is_numeric:
+        numbers = [_get_numbers(column) for column in columns]
+        finite = np.concatenate([values[np.isfinite(values)] for values in numbers])
+        if not len(finite):
+            empty = np.empty(0, np.int64)
+            return JointHistogram(np.empty(0), (), [empty for _ in columns])
+        edges = np.histogram_bin_edges(finite, _BINS)
+        return JointHistogram(edges, (), [count_bins(values, edges) for values in numbers])
+    counts = [dict(zip(*_to_lists(column), strict=True)) for column in columns]
+    # Most frequent first; equally frequent ones in the order of the data.
+    listed = [sorted(each, key=lambda text: -each[text])[:_MAX_TOP_VALUES] for each in counts]
+    texts = list(dict.fromkeys(text for part in listed for text in part))[: 2 * _MAX_TOP_VALUES]
+    return JointHistogram(
+        np.empty(0),
+        texts,
+        [np.array([each.get(text, 0) for text in texts], np.int64) for each in counts],
+    )
 
 
 # ---- drift

@@ -8,11 +8,12 @@ therefore raised by the smallest possible amount before they are passed on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.analysis.evaluation.columns import Categorical, ColumnData
 from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
@@ -170,53 +171,95 @@ def evaluate(
     result = evaluator.result()
     if errors is None or metrics is not None:
         return result
-    by_name: dict[str, Float64] = {}
+    used = np.isfinite(errors)
+    errors = errors[used]
+    rows_by_slice: dict[str, Int64] = {}
     for group in [(), *slice_by]:
         assignment = assign_slices(table, group, buckets)
+        codes = assignment.codes[used]
         for number, name in enumerate(assignment.names):
-            by_name[name] = errors[(assignment.codes == number) & np.isfinite(errors)]
-    return _add_medians(result, [by_name.get(name, errors[:0]) for name in result.slice_names])
+            rows_by_slice[name] = np.flatnonzero(codes == number)
+    none = np.empty(0, np.int64)
+    return _add_medians(
+        result, errors, [rows_by_slice.get(name, none) for name in result.slice_names]
+    )
 
 
-def _add_medians(result: EvaluationResult, errors: Sequence[Float64]) -> EvaluationResult:
-    """Add median errors, given the errors of each slice.
-
-    Their intervals are those of order statistics, which hold for any distribution.
-    """
-    kinds: dict[str, Callable[[Float64], Float64]] = {
-        "median_error": lambda values: values,
-        "median_absolute_error": np.abs,
-        "median_squared_error": np.square,
+def _add_medians(
+    result: EvaluationResult, errors: Float64, slices: Sequence[Int64]
+) -> EvaluationResult:
+    """Add median errors with intervals, given the rows of each slice."""
+    resampling = result.resampling
+    kinds: dict[str, Float64] = {
+        "median_error": errors,
+        "median_absolute_error": np.abs(errors),
+        "median_squared_error": np.square(errors),
     }
-    has_intervals = result.resampling.method != "none"
-    cells = np.array(
-        [[_find_median(kind(each), has_intervals) for kind in kinds.values()] for each in errors]
-    ).reshape(len(errors), len(kinds), 3)
+    repeats = _draw_repeats(resampling, len(errors))
+    estimates = np.empty((1 + len(repeats), len(slices), len(kinds)))
+    for at, rows in enumerate(slices):
+        for number, values in enumerate(kinds.values()):
+            estimates[:, at, number] = _compute_medians(values[rows], repeats[:, rows])
+    value = estimates[0]
+    if resampling.method == "exact":
+        bounds = np.array(
+            [[_find_exact_bounds(v[rows]) for v in kinds.values()] for rows in slices]
+        ).reshape(*value.shape, 2)
+        lower, upper = bounds[..., 0], bounds[..., 1]
+    else:
+        margin = np.full(value.shape, np.nan)
+        if resampling.has_replicates:
+            margin = resampling.half_width * resampling.standard_error(estimates)
+        lower, upper = value - margin, value + margin
     replicates = result.replicates
     if replicates is not None:
-        unknown = np.full((*replicates.shape[:2], len(kinds)), np.nan)
-        replicates = np.concatenate([replicates, unknown], axis=2)
+        replicates = np.concatenate([replicates, estimates[1:]], axis=2)
     return replace(
         result,
         columns=[*result.columns, *(MetricColumn(name) for name in kinds)],
-        value=np.concatenate([result.value, cells[..., 0]], axis=1),
-        lower=np.concatenate([result.lower, cells[..., 1]], axis=1),
-        upper=np.concatenate([result.upper, cells[..., 2]], axis=1),
+        value=np.concatenate([result.value, value], axis=1),
+        lower=np.concatenate([result.lower, lower], axis=1),
+        upper=np.concatenate([result.upper, upper], axis=1),
         replicates=replicates,
     )
 
 
-def _find_median(values: Float64, has_interval: bool) -> tuple[float, float, float]:
-    """Return the median and its 95 % interval."""
+def _draw_repeats(resampling: Resampling, rows: int) -> NDArray[np.uint8]:
+    """Return how often each replicate (row of the result) has each row of data."""
+    if resampling.method == "bootstrap":
+        return resampling.draw_repeats(0, rows)
+    if resampling.method == "jackknife":
+        groups = resampling.draw_groups(0, rows)
+        is_kept: Bool = groups != np.arange(resampling.samples)[:, None]
+        return is_kept.astype(np.uint8)
+    return np.empty((0, rows), np.uint8)
+
+
+def _compute_medians(values: Float64, repeats: NDArray[np.uint8]) -> Float64:
+    """Return the median of all values, followed by that of each replicate; NaN without rows."""
+    medians = np.full(1 + len(repeats), np.nan)
     if not len(values):
-        return np.nan, np.nan, np.nan
+        return medians
+    order = np.argsort(values)
+    ordered = values[order]
+    medians[0] = np.median(ordered)
+    for number, counts in enumerate(repeats, 1):
+        last = np.cumsum(counts[order], dtype=np.int64)
+        if total := int(last[-1]):
+            middle = np.searchsorted(last, [(total - 1) // 2, total // 2], side="right")
+            medians[number] = ordered[middle].mean()
+    return medians
+
+
+def _find_exact_bounds(values: Float64) -> tuple[float, float]:
+    """Return the order statistics around the median, which hold for any distribution."""
+    if not len(values):
+        return np.nan, np.nan
     ordered = np.sort(values)
-    if not has_interval:
-        return float(np.median(ordered)), np.nan, np.nan
     margin = _NORMAL_QUANTILE * np.sqrt(len(ordered)) / 2
     low = max(0, math.floor(len(ordered) / 2 - margin))
     high = min(len(ordered) - 1, math.ceil(len(ordered) / 2 + margin))
-    return float(np.median(ordered)), float(ordered[low]), float(ordered[high])
+    return float(ordered[low]), float(ordered[high])
 
 
 def _take(data: ColumnData, rows: Bool) -> ColumnData:

@@ -25,16 +25,20 @@ Strategy = Literal[
     "demographic_parity",
     "equal_opportunity",
     "equal_accuracy",
+    "predictive_parity",
     "equalized_odds",
     "bounded_gap",
 ]
-Measure = Literal["positive_rate", "true_positive_rate", "accuracy", "false_positive_rate"]
+Measure = Literal[
+    "positive_rate", "true_positive_rate", "accuracy", "false_positive_rate", "precision"
+]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 _TARGET_MEASURES: dict[str, Measure] = {
     "demographic_parity": "positive_rate",
     "equal_opportunity": "true_positive_rate",
     "equal_accuracy": "accuracy",
+    "predictive_parity": "precision",
 }
 
 #: 0, 0.01 … 1, each the nearest float.
@@ -42,6 +46,7 @@ THRESHOLDS: Float64 = np.arange(101) / 100
 DEFAULT_GAP = 0.05
 _MAX_TARGETS = 2000
 _MAX_ANCHORS = 120
+_FRONTIER_POINTS = 21
 
 
 def count_by_threshold(
@@ -141,9 +146,34 @@ def choose_thresholds(
         indexes = _limit_gap([rates[name] for name in equalized], cost, single, max_gap)
     is_defined: Bool = np.ones(slices, np.bool_)
     for name in equalized:
-        is_defined &= ~np.isnan(rates[name]).any(axis=1)
+        is_defined &= ~np.isnan(rates[name]).all(axis=1)
     indexes = np.where(is_defined, indexes, single)
     return _summarize(strategy, indexes, is_defined, counts, cost, single, rates, equalized)
+
+
+def compute_frontier(
+    counts: ConfusionCounts, measure: Measure = "positive_rate", *, cost_ratio: float = 1.0
+) -> list[ThresholdChoice]:
+    """Return the choices in which no smaller gap has the same cost, the smallest gap first.
+
+    The first choice is the fairest, and the last one the cheapest: a threshold of its own for each
+    slice.
+    """
+    cheapest = choose_thresholds(counts, "bounded_gap", cost_ratio=cost_ratio, measure=measure,
+                                 max_gap=1.0)  # fmt: skip
+    if np.isnan(cheapest.gap):
+        return []
+    choices = [
+        choose_thresholds(
+            counts, "bounded_gap", cost_ratio=cost_ratio, measure=measure, max_gap=float(gap)
+        )
+        for gap in np.linspace(0, cheapest.gap, _FRONTIER_POINTS)
+    ]
+    frontier: list[ThresholdChoice] = []
+    for choice in sorted([*choices, cheapest], key=lambda each: (each.gap, each.cost)):
+        if not frontier or choice.cost < frontier[-1].cost - 1e-9:
+            frontier.append(choice)
+    return frontier
 
 
 def _summarize(
@@ -185,6 +215,8 @@ def _compute_rates(counts: ConfusionCounts) -> dict[str, Float64]:
         "true_positive_rate": divide(tp, tp + fn),
         "false_positive_rate": divide(fp, fp + tn),
         "accuracy": divide(tp + tn, total),
+        # Undefined where nothing is predicted positive; other thresholds of a slice have it.
+        "precision": divide(tp, tp + fp),
     }
 
 
@@ -195,10 +227,10 @@ def _find_last_minimum(values: Float64) -> int:
 
 def _equalize(measure: Float64, cost: Float64, single: int) -> Int64:
     """Choose thresholds with the same value of a measure in all slices, at the lowest cost."""
-    defined = ~np.isnan(measure).any(axis=1)
+    defined = ~np.isnan(measure).all(axis=1)
     if not defined.any():
         return np.full(len(measure), single)
-    targets = np.unique(measure[defined])
+    targets = np.unique(measure[~np.isnan(measure)])
     if len(targets) > _MAX_TARGETS:
         targets = np.unique(np.quantile(targets, np.linspace(0, 1, _MAX_TARGETS)))
     chosen = np.full((len(measure), len(targets)), single)
@@ -206,6 +238,7 @@ def _equalize(measure: Float64, cost: Float64, single: int) -> Int64:
     height = np.zeros(len(targets))
     for row in np.flatnonzero(defined):
         distance = np.abs(measure[row][None, :] - targets[:, None])
+        distance[np.isnan(distance)] = np.inf
         nearest = distance.shape[1] - 1 - np.argmin(distance[:, ::-1], axis=1)
         chosen[row] = nearest
         total += cost[row, nearest]
@@ -216,7 +249,7 @@ def _equalize(measure: Float64, cost: Float64, single: int) -> Int64:
 
 def _limit_gap(measures: Sequence[Float64], cost: Float64, single: int, max_gap: float) -> Int64:
     """Choose the cheapest thresholds with which all measures lie in windows of a width."""
-    defined = ~np.any([np.isnan(measure).any(axis=1) for measure in measures], axis=0)
+    defined = ~np.any([np.isnan(measure).all(axis=1) for measure in measures], axis=0)
     chosen = np.full(len(cost), single)
     rows = np.flatnonzero(defined)
     if not len(rows):
@@ -250,7 +283,7 @@ def _limit_gap(measures: Sequence[Float64], cost: Float64, single: int, max_gap:
 
 def _list_anchors(measure: Float64, dimensions: int) -> list[float]:
     """Return lower bounds of windows: with one measure all values, otherwise a selection."""
-    values = np.unique(measure)
+    values = np.unique(measure[~np.isnan(measure)])
     limit = _MAX_TARGETS if dimensions == 1 else _MAX_ANCHORS
     if len(values) > limit:
         values = np.unique(np.quantile(values, np.linspace(0, 1, limit)))

@@ -101,6 +101,7 @@ class Workspace:
         self.label = label
         self.is_active: Bool = np.ones(len(table), np.bool_)
         self.history: list[Edit] = []
+        self.slices: tuple[str, ...] = ()
         self.version = 0
         self._models: dict[str, _ModelState] = {}
         self._class_names = None if class_names is None else [str(name) for name in class_names]
@@ -250,7 +251,7 @@ class Workspace:
         """The columns that models get as inputs."""
         if self._features is not None:
             return list(self._features)
-        excluded = {self.label, *list_prediction_columns(self.table)}
+        excluded = {self.label, *self.slices, *list_prediction_columns(self.table)}
         for state in self._models.values():
             if isinstance(state.predictor, ColumnPredictor):
                 excluded.update(state.predictor.columns)
@@ -341,6 +342,22 @@ class Workspace:
     ) -> Predictions:
         """Return the predictions of any table with the columns of the data."""
         predictor = self._get_state(name).predictor
+        return predictor.predict(self._select_inputs(table, predictor), report)
+
+    def attribute(self, row: int, feature: str, name: str | None = None) -> Float64 | None:
+        """Return the attributions of a feature of one row, one for each item or pixel.
+
+        None if the model returns none. The model is called.
+
+        Raises:
+            ModelError: The model failed.
+        """
+        self.table.check_row(row)
+        predictor = self._get_state(name).predictor
+        table = self._select_inputs(self.table.take(np.array([row])), predictor)
+        return predictor.attribute(table, feature)
+
+    def _select_inputs(self, table: DataTable, predictor: Predictor) -> DataTable:
         inputs = table
         if not predictor.is_static:
             wanted = set(predictor.features or self.features)
@@ -353,7 +370,7 @@ class Workspace:
                     feature=min(lacking),
                 )
             inputs = table.select(predictor.features or self.features)
-        return predictor.predict(inputs, report)
+        return inputs
 
     def check_can_predict(self, name: str | None = None) -> None:
         """Raise UsageError if a model cannot predict changed rows."""
@@ -597,6 +614,45 @@ class Workspace:
             self._features = [*inputs, *([name] if is_input else [])]
         self._record(Edit("add_feature", row, {}, {name: value}, before))
 
+    def save_slice(self, name: str, rows: Iterable[int]) -> None:
+        """Name a set of rows: a boolean column that models do not get.
+
+        A slice of the same name is replaced.
+
+        Raises:
+            UsageError: The data have a column of this name, or a row does not exist.
+        """
+        name = name.strip()
+        if not name:
+            raise UsageError("what_if.slice_name", "a slice needs a name")
+        if name in self.table and name not in self.slices:
+            raise UsageError(
+                "what_if.feature_exists",
+                'the data already have a column "{feature}"',
+                feature=name,
+            )
+        chosen = np.fromiter(rows, np.int64)
+        if len(chosen):
+            self.table.check_row(int(chosen.min()))
+            self.table.check_row(int(chosen.max()))
+        is_inside: Bool = np.zeros(len(self.table), np.bool_)
+        is_inside[chosen] = True
+        self.table = self.table.with_columns([DataColumn(name, "boolean", is_inside)])
+        self.slices = tuple(dict.fromkeys([*self.slices, name]))
+        self.version += 1
+
+    def remove_slice(self, name: str) -> None:
+        """Remove a named set of rows; the rows stay.
+
+        Raises:
+            UsageError: There is no such slice.
+        """
+        if name not in self.slices:
+            raise UsageError("what_if.no_slice", 'no saved slice "{slice}"', slice=name)
+        self.table = self.table.without([name])
+        self.slices = tuple(each for each in self.slices if each != name)
+        self.version += 1
+
     def delete(self, row: int) -> None:
         """Delete a row."""
         self._check_active(row)
@@ -634,7 +690,7 @@ class Workspace:
         changed = {
             name: original.get(name)
             for name, value in current.items()
-            if original.get(name) != value
+            if original.get(name) != value and name not in self.slices
         }
         if changed:
             self.edit(row, changed)

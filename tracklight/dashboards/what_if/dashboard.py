@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tracklight.analysis.embeddings.loading import decode_row_bits
 from tracklight.analysis.embeddings.sprites import SpriteTiles
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.columns import DataColumn
@@ -19,12 +20,18 @@ from tracklight.analysis.what_if.counterfactuals import (
 )
 from tracklight.analysis.what_if.distances import DistanceSpace
 from tracklight.analysis.what_if.workspace import Workspace
-from tracklight.dashboards.what_if.images import make_image, make_thumbnail_tile, plan_thumbnails
+from tracklight.dashboards.what_if.images import (
+    make_image,
+    make_saliency,
+    make_thumbnail_tile,
+    plan_thumbnails,
+)
 from tracklight.dashboards.what_if.jobs import WhatIfJobs
 from tracklight.dashboards.what_if.responses import (
     decode_values,
     make_columns_response,
     make_export,
+    make_frontier_response,
     make_optimize_response,
     make_performance_response,
     make_row_response,
@@ -49,6 +56,8 @@ from tracklight.dashboards.what_if.schemas import (
     FeatureImportanceRequest,
     FeatureStatisticsRequest,
     FeatureStatisticsResponse,
+    FrontierRequest,
+    FrontierResponse,
     JobResult,
     ModelJobRequest,
     ModelJobStatus,
@@ -64,9 +73,13 @@ from tracklight.dashboards.what_if.schemas import (
     RowImageRequest,
     RowRequest,
     RowResponse,
+    SaliencyRequest,
+    SaliencyResponse,
+    SaveSliceRequest,
     SessionInfo,
     SessionRequest,
     ShapleyRequest,
+    SliceRequest,
     ThumbnailsRequest,
     ThumbnailTileRequest,
 )
@@ -74,6 +87,8 @@ from tracklight.dashboards.what_if.static_export import iter_static_responses
 from tracklight.dashboards.what_if.store import SessionStore
 from tracklight.plugin import Blob, Context, Dashboard, Empty, Route, Stream
 
+#: Photos are sent in base64, and the rows of a slice as bits.
+_MAX_EDIT_BYTES = 32 << 20
 #: Rows among which the values of suggested edits are searched.
 _EDIT_SOURCES = 20
 
@@ -102,10 +117,13 @@ class WhatIf(Dashboard):
             Route("columns", DataColumnsRequest, self.columns),
             Route("row", RowRequest, self.row, "GET"),
             Route("image", RowImageRequest, self.image, "GET"),
+            Route("saliency", SaliencyRequest, self.saliency),
             Route("thumbnails", ThumbnailsRequest, self.thumbnails, "GET"),
             Route("thumbnail_tile", ThumbnailTileRequest, self.thumbnail_tile, "GET"),
-            Route("edit", RowEditRequest, self.edit),
+            Route("edit", RowEditRequest, self.edit, max_body_bytes=_MAX_EDIT_BYTES),
             Route("feature", AddFeatureRequest, self.add_feature),
+            Route("slice", SaveSliceRequest, self.save_slice, max_body_bytes=_MAX_EDIT_BYTES),
+            Route("slice", SliceRequest, self.remove_slice, "DELETE"),
             Route("distances", DistanceRequest, self.distances),
             Route("counterfactuals", CounterfactualRequest, self.counterfactuals),
             Route("predict", ModelRequest, self.predict),
@@ -116,6 +134,7 @@ class WhatIf(Dashboard):
             Route("job", ModelJobRequest, self.cancel, "DELETE"),
             Route("performance", PerformanceRequest, self.performance),
             Route("optimize", OptimizeRequest, self.optimize),
+            Route("frontier", FrontierRequest, self.frontier),
             Route("statistics", FeatureStatisticsRequest, self.statistics),
             Route("export", DataExportRequest, self.export, "GET"),
         ]
@@ -207,6 +226,13 @@ class WhatIf(Dashboard):
             session.workspace, request.row, request.feature, request.max_px, request.step
         )
 
+    def saliency(self, request: SaliencyRequest) -> SaliencyResponse:
+        """Return how much each pixel of an image contributes to the prediction."""
+        session = self._store.get(request.session)
+        with session.lock:
+            workspace = session.workspace.snapshot()
+        return make_saliency(workspace, request)
+
     def thumbnails(self, request: ThumbnailsRequest) -> SpriteTiles:
         """Return how the images of a column are laid out on tiles."""
         session = self._store.get(request.session)
@@ -239,6 +265,23 @@ class WhatIf(Dashboard):
                 is_input=request.is_input,
             )
             return _make_edit_response(session.workspace, request.row)
+
+    def save_slice(self, request: SaveSliceRequest) -> SessionInfo:
+        """Save a named set of rows as a column, for slices, colors and filters."""
+        session = self._store.get(request.session)
+        with session.lock:
+            workspace = session.workspace
+            is_inside = decode_row_bits(request.row_bits or b"", len(workspace.table))
+            rows = [*request.rows, *np.flatnonzero(is_inside).tolist()]
+            workspace.save_slice(request.name, rows)
+            return make_session_info(session)
+
+    def remove_slice(self, request: SliceRequest) -> SessionInfo:
+        """Remove a named set of rows; the rows stay."""
+        session = self._store.get(request.session)
+        with session.lock:
+            session.workspace.remove_slice(request.name)
+            return make_session_info(session)
 
     def distances(self, request: DistanceRequest) -> DistancesResponse:
         """Return the distance of all rows to one row."""
@@ -340,17 +383,22 @@ class WhatIf(Dashboard):
             workspace = session.workspace.snapshot()
         return make_optimize_response(workspace, request)
 
-    def statistics(self, request: FeatureStatisticsRequest) -> FeatureStatisticsResponse:
-        """Return statistics of all columns, and the drift to another open data set."""
+    def frontier(self, request: FrontierRequest) -> FrontierResponse:
+        """Return what a smaller gap of a rate between slices costs."""
         session = self._store.get(request.session)
-        other = None if request.other is None else self._store.get(request.other)
         with session.lock:
             workspace = session.workspace.snapshot()
-        if other is None:
-            return make_statistics_response(workspace)
-        with other.lock:
-            other_workspace = other.workspace.snapshot()
-        return make_statistics_response(workspace, other_workspace)
+        return make_frontier_response(workspace, request)
+
+    def statistics(self, request: FeatureStatisticsRequest) -> FeatureStatisticsResponse:
+        """Return statistics of all columns, and the drift to other open data sets."""
+        snapshots = {}
+        for key in [request.session, *request.others]:
+            session = self._store.get(key)
+            with session.lock:
+                snapshots[key] = session.workspace.snapshot()
+        workspace = snapshots.pop(request.session)
+        return make_statistics_response(workspace, snapshots)
 
     def export(self, request: DataExportRequest) -> Stream:
         """Return the rows with edits and predictions as CSV or JSON lines."""

@@ -10,12 +10,15 @@ import numpy as np
 from tracklight.analysis.embeddings.sprites import MAX_TILES, SpriteTiles, draw_tile, plan_tiles
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.dashboards.what_if.schemas import SaliencyRequest, SaliencyResponse
 from tracklight.errors import UsageError
 from tracklight.plugin import Blob
+from tracklight.types import Float64
 
 _MAX_IMAGE_PIXELS = 100_000_000
 #: Side of a thumbnail if there are not too many for the tiles.
 _THUMBNAIL_PX = 64
+_CHANNELS = (1, 3, 4)
 #: Drawn for rows whose image is missing or cannot be decoded.
 _PLACEHOLDER_COLOR = (128, 128, 128, 255)
 
@@ -34,6 +37,42 @@ def make_image(
     # Always encoded again: what a log contains is not sent to browsers as an image unchecked.
     image.save(out, "PNG")
     return Blob(out.getvalue(), "image/png", immutable=True)
+
+
+def make_saliency(workspace: Workspace, request: SaliencyRequest) -> SaliencyResponse:
+    """Return the attributions of the pixels of an image; those of its channels are added up.
+
+    Raises:
+        UsageError: The feature is not an image, or the model returns no attributions of pixels.
+        ModelError: The model failed.
+    """
+    column = workspace.table.get_column(request.feature)
+    workspace.table.check_row(request.row)
+    image = _read_image(column, request.row, None, request.step)
+    values = workspace.attribute(request.row, request.feature, request.model)
+    if values is not None and column.is_list:
+        values = values[request.step] if request.step < len(values) else None
+    pixels = None if values is None else _find_pixels(values, image.width, image.height)
+    if pixels is None:
+        raise UsageError(
+            "what_if.no_saliency",
+            'the model "{model}" returns no attributions of the pixels of "{feature}"',
+            model=workspace.get_model(request.model).name,
+            feature=request.feature,
+        )
+    height, width = pixels.shape
+    return SaliencyResponse(width, height, pixels.astype(np.float32).reshape(-1))
+
+
+def _find_pixels(values: Float64, width: int, height: int) -> Float64 | None:
+    """Return attributions as rows of pixels, or None if they have another shape."""
+    if values.ndim == 1 and values.size and values.size % (width * height) == 0:
+        values = values.reshape(height, width, -1)
+    if values.ndim == 3:
+        # The axis of the channels is the last one, or with PyTorch the first.
+        is_first = values.shape[0] in _CHANNELS and values.shape[-1] not in _CHANNELS
+        values = values.sum(axis=0 if is_first else -1)
+    return values if values.ndim == 2 and values.size else None
 
 
 def plan_thumbnails(workspace: Workspace, feature: str, max_tiles: int = MAX_TILES) -> SpriteTiles:

@@ -22,7 +22,7 @@ from tracklight.analysis.what_if.feature_statistics import (
     FeatureStatistics,
     compute_drift,
     compute_statistics,
-    count_values,
+    make_joint_histogram,
 )
 from tracklight.analysis.what_if.performance import (
     assign_slices,
@@ -33,7 +33,11 @@ from tracklight.analysis.what_if.performance import (
     get_labels_and_scores,
     resolve_buckets,
 )
-from tracklight.analysis.what_if.thresholds import THRESHOLDS, choose_thresholds
+from tracklight.analysis.what_if.thresholds import (
+    THRESHOLDS,
+    choose_thresholds,
+    compute_frontier,
+)
 from tracklight.analysis.what_if.workspace import Edit, Workspace
 from tracklight.dashboards.what_if.schemas import (
     NO_VALUES,
@@ -45,11 +49,14 @@ from tracklight.dashboards.what_if.schemas import (
     EditInfo,
     FeatureStatisticsResponse,
     FeatureValue,
+    FrontierRequest,
+    FrontierResponse,
     MetricValues,
     ModelInfo,
     ModelScores,
     OptimizeRequest,
     OptimizeResponse,
+    OtherStatistics,
     PerformanceRequest,
     PerformanceResponse,
     QuantileBuckets,
@@ -95,6 +102,7 @@ def make_session_info(session: OpenSession) -> SessionInfo:
         session.path,
         workspace.distance is not None,
         [_describe_edit(edit) for edit in workspace.history[: -_MAX_EDITS - 1 : -1]],
+        list(workspace.slices),
     )
 
 
@@ -481,21 +489,43 @@ def make_optimize_response(workspace: Workspace, request: OptimizeRequest) -> Op
     )
 
 
+def make_frontier_response(workspace: Workspace, request: FrontierRequest) -> FrontierResponse:
+    """Return what a smaller gap between slices costs."""
+    if not request.slice_by:
+        raise UsageError("what_if.frontier_slices", "a frontier needs slices; choose a column")
+    workspace = _with_computed_columns(workspace, request.slice_by)
+    buckets = _resolve_buckets(workspace, request)
+    assignment, counts = count_binary(workspace, request.model, request.slice_by, buckets)
+    choices = compute_frontier(counts, request.measure, cost_ratio=request.cost_ratio)
+    thresholds = [each.thresholds for each in choices]
+    return FrontierResponse(
+        list(assignment.names),
+        np.array([each.gap for each in choices], np.float64),
+        np.array([each.cost for each in choices], np.float64),
+        np.concatenate(thresholds) if thresholds else NO_VALUES,
+    )
+
+
 # ---- features
 
 
 def make_statistics_response(
-    workspace: Workspace, other: Workspace | None = None
+    workspace: Workspace, others: Mapping[str, Workspace] | None = None
 ) -> FeatureStatisticsResponse:
-    """Return statistics of all columns, and the drift to another data set."""
+    """Return statistics of all columns, and the drift to other data sets, by session."""
     table = workspace.table.take(workspace.is_active)
-    rows = [_make_statistics_row(each) for each in compute_statistics(table, table.names)]
-    if other is not None:
-        _add_drift(rows, table, other.table.take(other.is_active))
+    rows = [
+        _make_statistics_row(each, table.get_column(each.name))
+        for each in compute_statistics(table, table.names)
+    ]
+    if others:
+        tables = {key: each.table.take(each.is_active) for key, each in others.items()}
+        for row in rows:
+            _add_others(row, table, tables)
     return FeatureStatisticsResponse(workspace.version, rows)
 
 
-def _make_statistics_row(statistics: FeatureStatistics) -> StatisticsRow:
+def _make_statistics_row(statistics: FeatureStatistics, column: DataColumn) -> StatisticsRow:
     return StatisticsRow(
         statistics.name,
         statistics.type,
@@ -519,31 +549,49 @@ def _make_statistics_row(statistics: FeatureStatistics) -> StatisticsRow:
         statistics.histogram,
         [value[:_MAX_TEXT] for value in statistics.values],
         statistics.quantiles,
+        statistics.length_edges,
+        statistics.length_histogram,
+        column.get_list_length() if column.is_list else None,
     )
 
 
-def _add_drift(rows: Sequence[StatisticsRow], table: DataTable, other: DataTable) -> None:
-    shared = [
-        row
-        for row in rows
-        if row.name in other
-        and other.get_column(row.name).is_numeric == table.get_column(row.name).is_numeric
-    ]
-    drifts = {d.name: d for d in compute_drift(table, other, [row.name for row in shared])}
-    for row in shared:
-        drift = drifts[row.name]
-        row.jensen_shannon = drift.jensen_shannon
-        row.population_stability = drift.population_stability
-        row.chi_square = drift.chi_square
-        row.kolmogorov_smirnov = drift.kolmogorov_smirnov
-        column = other.get_column(row.name)
-        if column.is_numeric and len(row.edges):
-            values = column.values if column.is_list else column.to_float64()
-            inside = np.clip(values[np.isfinite(values)], row.edges[0], row.edges[-1])
-            row.other_histogram = np.histogram(inside, row.edges)[0].astype(np.int64)
-        elif not column.is_numeric:
-            counts = dict(zip(*count_values(column), strict=True))
-            row.other_histogram = np.array([counts.get(v, 0) for v in row.values], np.int64)
+def _add_others(row: StatisticsRow, table: DataTable, others: Mapping[str, DataTable]) -> None:
+    """Add a column of other data sets, unless they do not have it or it is of another kind."""
+    own = table.get_column(row.name)
+    shared = {
+        key: other
+        for key, other in others.items()
+        if row.name in other and other.get_column(row.name).is_numeric == own.is_numeric
+    }
+    if not shared:
+        return
+    joint = make_joint_histogram([own, *(each.get_column(row.name) for each in shared.values())])
+    row.edges, row.values = joint.edges, [text[:_MAX_TEXT] for text in joint.values]
+    row.histogram = joint.histograms[0]
+    for (key, other), histogram in zip(shared.items(), joint.histograms[1:], strict=True):
+        (drift,) = compute_drift(table, other, [row.name])
+        (found,) = compute_statistics(other, [row.name])
+        row.others.append(
+            OtherStatistics(
+                key,
+                found.count,
+                found.missing,
+                found.mean,
+                found.std,
+                found.zeros,
+                found.minimum,
+                found.median,
+                found.maximum,
+                found.unique,
+                found.top[:_MAX_TEXT],
+                histogram,
+                found.quantiles,
+                drift.jensen_shannon,
+                drift.population_stability,
+                drift.chi_square,
+                drift.kolmogorov_smirnov,
+            )
+        )
 
 
 # ---- export

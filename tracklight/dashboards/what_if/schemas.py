@@ -191,6 +191,14 @@ class RowImageRequest(RowRequest, kw_only=True):
     max_px: Annotated[int, msgspec.Meta(ge=16, le=4096)] | None = None
 
 
+class SaliencyRequest(RowRequest, kw_only=True):
+    """The attributions of the pixels of an image; the model is called."""
+
+    feature: Name
+    step: Row = 0
+    model: Name | None = None
+
+
 class RowEditRequest(SessionRequest):
     """A change of the data. ``values`` are the new values; bytes as ``{"base64": …}``.
 
@@ -214,6 +222,23 @@ class AddFeatureRequest(RowRequest, kw_only=True):
     type: Literal["integer", "float", "boolean", "string"]
     value: Any
     is_input: bool = True
+
+
+class SaveSliceRequest(SessionRequest, kw_only=True):
+    """A named set of rows, which becomes a boolean column that is no input of models.
+
+    Many rows are sent as ``row_bits``: bit ``n % 8`` of byte ``n // 8`` is row ``n``.
+    """
+
+    name: Name
+    rows: Annotated[list[Row], msgspec.Meta(max_length=100_000)] = []
+    row_bits: Annotated[bytes, msgspec.Meta(title="bit set of rows, base64")] | None = None
+
+
+class SliceRequest(SessionRequest, kw_only=True):
+    """A set of rows that was saved."""
+
+    name: Name
 
 
 class ThumbnailsRequest(SessionRequest, kw_only=True):
@@ -323,10 +348,17 @@ class OptimizeRequest(PerformanceRequest):
     max_gap: Fraction = 0.05
 
 
-class FeatureStatisticsRequest(SessionRequest):
-    """Statistics of all columns, and the drift to another open data set."""
+class FrontierRequest(PerformanceRequest):
+    """What a smaller gap of a rate between slices costs."""
 
-    other: Key | None = None
+    cost_ratio: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 1.0
+    measure: Measure = "positive_rate"
+
+
+class FeatureStatisticsRequest(SessionRequest):
+    """Statistics of all columns, and the drift to other open data sets."""
+
+    others: Annotated[list[Key], msgspec.Meta(max_length=20)] = []
 
 
 class ModelJobRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -411,7 +443,7 @@ class SessionInfo(msgspec.Struct):
 
     ``path`` is the path with which it was opened; empty for data of a program. With
     ``has_distance`` the program gave a function for the metric ``custom``. ``edits`` are the last
-    changes, the newest first.
+    changes, the newest first. ``slices`` are the columns that are named sets of rows.
     """
 
     session: str
@@ -427,6 +459,7 @@ class SessionInfo(msgspec.Struct):
     path: str = ""
     has_distance: bool = False
     edits: list[EditInfo] = []
+    slices: list[str] = []
 
 
 class DataSessionsResponse(msgspec.Struct):
@@ -486,6 +519,14 @@ class RowResponse(msgspec.Struct):
     row: int
     values: list[FeatureValue]
     scores: list[ModelScores]
+
+
+class SaliencyResponse(msgspec.Struct):
+    """The attributions of an image, pixel by pixel in rows; a grid may have fewer pixels."""
+
+    width: int
+    height: int
+    values: Float32
 
 
 class RowEditResponse(msgspec.Struct):
@@ -646,8 +687,47 @@ class OptimizeResponse(msgspec.Struct):
     measures: dict[str, Float64]
 
 
+class FrontierResponse(msgspec.Struct):
+    """Choices that no other beats in both cost and gap, the smallest gap first.
+
+    ``thresholds`` are choices x slices, flattened.
+    """
+
+    slices: list[str]
+    gaps: Float64
+    costs: Float64
+    thresholds: Float64
+
+
+class OtherStatistics(msgspec.Struct):
+    """A column in another data set, and how much its distribution differs."""
+
+    session: str
+    count: int
+    missing: int
+    mean: float
+    std: float
+    zeros: int
+    minimum: float
+    median: float
+    maximum: float
+    unique: int
+    top: str
+    histogram: Int64
+    quantiles: Float64
+    jensen_shannon: float
+    population_stability: float
+    chi_square: float
+    kolmogorov_smirnov: float
+
+
 class StatisticsRow(msgspec.Struct):
-    """Statistics of one column."""
+    """Statistics of one column.
+
+    ``others`` are those of the data sets that have a column of the same kind; the histograms of
+    all have the same ``edges`` or ``values``. ``length_edges`` and ``length_histogram`` are the
+    lengths of lists, and ``list_length`` is set if all are equal.
+    """
 
     name: str
     type: ValueType
@@ -671,11 +751,10 @@ class StatisticsRow(msgspec.Struct):
     histogram: Int64
     values: list[str]
     quantiles: Float64
-    other_histogram: Int64 | None = None
-    jensen_shannon: float | None = None
-    population_stability: float | None = None
-    chi_square: float | None = None
-    kolmogorov_smirnov: float | None = None
+    length_edges: Float64
+    length_histogram: Int64
+    list_length: int | None = None
+    others: list[OtherStatistics] = []
 
 
 class FeatureStatisticsResponse(msgspec.Struct):

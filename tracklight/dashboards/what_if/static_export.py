@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,6 +20,8 @@ from tracklight.dashboards.what_if.responses import (
     make_statistics_response,
 )
 from tracklight.dashboards.what_if.schemas import (
+    AddModelRequest,
+    ColumnModel,
     DataColumnsRequest,
     DataColumnsResponse,
     DataSessionsResponse,
@@ -61,7 +64,10 @@ def iter_static_responses(
         LogError: The file of the view is outside the allowed directories, or cannot be read.
     """
     if view.get("tab") == "what_if" and view.get("wi-file") and not store.list():
-        store.open(_make_open_request(view))
+        session = store.open(_make_open_request(view))
+        for request in _list_column_models(view, session.key):
+            with suppress(TracklightError):  # a column that the data do not have any more
+                session.workspace.add_model(store.create_model(request))
     infos = []
     for session in store.list():
         with session.lock:
@@ -102,6 +108,16 @@ def _make_open_request(view: Mapping[str, str]) -> OpenRequest:
     with suppress(ValueError):
         request.sampling_ratio = float(view.get("wi-file-ratio", ""))
     return request
+
+
+def _list_column_models(view: Mapping[str, str], session: str) -> list[AddModelRequest]:
+    """Return the models of a link that read columns of the data; others cannot be exported."""
+    try:
+        models = msgspec.json.decode(view.get("wi-models", "[]"), type=list[dict[str, Any]])
+        requests = [msgspec.convert({**m, "session": session}, AddModelRequest) for m in models]
+    except (msgspec.DecodeError, msgspec.ValidationError):  # a link that was cut off or changed
+        return []
+    return [request for request in requests if isinstance(request.spec, ColumnModel)]
 
 
 def _split_names(text: str) -> list[str]:

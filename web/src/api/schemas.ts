@@ -6495,6 +6495,11 @@ export interface WhatIfRoutes {
     readonly request: RowImageRequest;
     readonly response: Blob;
   };
+  /** Return how much each pixel of an image contributes to the prediction. */
+  readonly 'POST saliency': {
+    readonly request: SaliencyRequest;
+    readonly response: SaliencyResponse;
+  };
   /** Return how the images of a column are laid out on tiles. */
   readonly 'GET thumbnails': {
     readonly request: ThumbnailsRequest;
@@ -6514,6 +6519,16 @@ export interface WhatIfRoutes {
   readonly 'POST feature': {
     readonly request: AddFeatureRequest;
     readonly response: RowEditResponse;
+  };
+  /** Save a named set of rows as a column, for slices, colors and filters. */
+  readonly 'POST slice': {
+    readonly request: SaveSliceRequest;
+    readonly response: SessionInfo;
+  };
+  /** Remove a named set of rows; the rows stay. */
+  readonly 'DELETE slice': {
+    readonly request: SliceRequest;
+    readonly response: SessionInfo;
   };
   /** Return the distance of all rows to one row. */
   readonly 'POST distances': {
@@ -6565,7 +6580,12 @@ export interface WhatIfRoutes {
     readonly request: OptimizeRequest;
     readonly response: OptimizeResponse;
   };
-  /** Return statistics of all columns, and the drift to another open data set. */
+  /** Return what a smaller gap of a rate between slices costs. */
+  readonly 'POST frontier': {
+    readonly request: FrontierRequest;
+    readonly response: FrontierResponse;
+  };
+  /** Return statistics of all columns, and the drift to other open data sets. */
   readonly 'POST statistics': {
     readonly request: FeatureStatisticsRequest;
     readonly response: FeatureStatisticsResponse;
@@ -6807,9 +6827,10 @@ export interface FeatureImportanceRequest extends SessionRequest {
   readonly seed?: number;
 }
 
-/** Statistics of all columns, and the drift to another open data set. */
+/** Statistics of all columns, and the drift to other open data sets. */
 export interface FeatureStatisticsRequest extends SessionRequest {
-  readonly other?: string | null;
+  /** Default: `[]`. */
+  readonly others?: readonly string[];
 }
 
 /** Statistics of all columns. */
@@ -6842,6 +6863,25 @@ export interface FileModel {
   readonly path: string;
   /** Default: `"probabilities"`. */
   readonly output?: Output;
+}
+
+/** What a smaller gap of a rate between slices costs. */
+export interface FrontierRequest extends PerformanceRequest {
+  /** Default: `1.0`. */
+  readonly cost_ratio?: number;
+  /** Default: `"positive_rate"`. */
+  readonly measure?: Measure;
+}
+
+/**
+ * Choices that no other beats in both cost and gap, the smallest gap first. `thresholds` are
+ * choices x slices, flattened.
+ */
+export interface FrontierResponse {
+  readonly slices: readonly string[];
+  readonly gaps: Float64Array;
+  readonly costs: Float64Array;
+  readonly thresholds: Float64Array;
 }
 
 export type GridKind = 'even' | 'quantiles';
@@ -6899,7 +6939,12 @@ export interface KserveModel {
   readonly timeout_s?: number;
 }
 
-export type Measure = 'positive_rate' | 'true_positive_rate' | 'accuracy' | 'false_positive_rate';
+export type Measure =
+  | 'positive_rate'
+  | 'true_positive_rate'
+  | 'accuracy'
+  | 'false_positive_rate'
+  | 'precision';
 
 /** How rows are compared; `custom` is a function that the program gave. */
 export type Metric = 'l1' | 'l2' | 'cosine' | 'custom';
@@ -7003,6 +7048,27 @@ export interface OptimizeResponse {
   readonly single_cost: number;
   readonly gap: number | null;
   readonly measures: Readonly<Record<string, Float64Array>>;
+}
+
+/** A column in another data set, and how much its distribution differs. */
+export interface OtherStatistics {
+  readonly session: string;
+  readonly count: number;
+  readonly missing: number;
+  readonly mean: number;
+  readonly std: number;
+  readonly zeros: number;
+  readonly minimum: number;
+  readonly median: number;
+  readonly maximum: number;
+  readonly unique: number;
+  readonly top: string;
+  readonly histogram: Float64Array;
+  readonly quantiles: Float64Array;
+  readonly jensen_shannon: number;
+  readonly population_stability: number;
+  readonly chi_square: number;
+  readonly kolmogorov_smirnov: number;
 }
 
 export type Output = 'probabilities' | 'logits';
@@ -7124,12 +7190,39 @@ export interface RowResponse {
   readonly scores: readonly ModelScores[];
 }
 
+/** The attributions of the pixels of an image; the model is called. */
+export interface SaliencyRequest extends RowRequest {
+  readonly feature: string;
+  /** Default: `0`. */
+  readonly step?: number;
+  readonly model?: string | null;
+}
+
+/** The attributions of an image, pixel by pixel in rows; a grid may have fewer pixels. */
+export interface SaliencyResponse {
+  readonly width: number;
+  readonly height: number;
+  readonly values: Float32Array;
+}
+
+/**
+ * A named set of rows, which becomes a boolean column that is no input of models. Many rows are
+ * sent as `row_bits`: bit `n % 8` of byte `n // 8` is row `n`.
+ */
+export interface SaveSliceRequest extends SessionRequest {
+  readonly name: string;
+  /** Default: `[]`. */
+  readonly rows?: readonly number[];
+  readonly row_bits?: Base64 | null;
+}
+
 export type ServingMethod = 'classify' | 'regress' | 'predict';
 
 /**
  * An open data set. `version` changes with every edit. `path` is the path with which it was opened;
  * empty for data of a program. With `has_distance` the program gave a function for the metric
- * `custom`. `edits` are the last changes, the newest first.
+ * `custom`. `edits` are the last changes, the newest first. `slices` are the columns that are named
+ * sets of rows.
  */
 export interface SessionInfo {
   readonly session: string;
@@ -7145,6 +7238,7 @@ export interface SessionInfo {
   readonly path: string;
   readonly has_distance: boolean;
   readonly edits: readonly EditInfo[];
+  readonly slices: readonly string[];
 }
 
 /** An open data set. */
@@ -7173,6 +7267,11 @@ export interface ShapleyRow {
   readonly standard_error: Float64Array;
 }
 
+/** A set of rows that was saved. */
+export interface SliceRequest extends SessionRequest {
+  readonly name: string;
+}
+
 /**
  * A data set without a server: what the page shows without calling a model. `performance` has the
  * metrics of each model, overall and by each column with few values.
@@ -7184,7 +7283,11 @@ export interface StaticSession {
   readonly performance: Readonly<Record<string, PerformanceResponse>>;
 }
 
-/** Statistics of one column. */
+/**
+ * Statistics of one column. `others` are those of the data sets that have a column of the same
+ * kind; the histograms of all have the same `edges` or `values`. `length_edges` and
+ * `length_histogram` are the lengths of lists, and `list_length` is set if all are equal.
+ */
 export interface StatisticsRow {
   readonly name: string;
   readonly type: ValueType;
@@ -7208,11 +7311,10 @@ export interface StatisticsRow {
   readonly histogram: Float64Array;
   readonly values: readonly string[];
   readonly quantiles: Float64Array;
-  readonly other_histogram: Float64Array | null;
-  readonly jensen_shannon: number | null;
-  readonly population_stability: number | null;
-  readonly chi_square: number | null;
-  readonly kolmogorov_smirnov: number | null;
+  readonly length_edges: Float64Array;
+  readonly length_histogram: Float64Array;
+  readonly list_length: number | null;
+  readonly others: readonly OtherStatistics[];
 }
 
 export type Strategy =
@@ -7221,6 +7323,7 @@ export type Strategy =
   | 'demographic_parity'
   | 'equal_opportunity'
   | 'equal_accuracy'
+  | 'predictive_parity'
   | 'equalized_odds'
   | 'bounded_gap';
 

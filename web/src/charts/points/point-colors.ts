@@ -77,8 +77,8 @@ export function colorNumbers(
 }
 
 /** Return four bytes (RGBA) per row, by the number of its value; -1 is gray. */
-export function colorCodes(codes: Int32Array): Uint8Array {
-  const colors = Uint32Array.from(RUN_COLORS, packRgba);
+export function colorCodes(codes: Int32Array, palette: readonly string[] = RUN_COLORS): Uint8Array {
+  const colors = Uint32Array.from(palette, packRgba);
   const rgba = new Uint32Array(codes.length).fill(packRgba(MISSING_COLOR));
   for (let row = 0; row < rgba.length; row++) {
     const color = colors[(codes[row] ?? -1) % colors.length];

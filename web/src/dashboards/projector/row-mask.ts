@@ -1,3 +1,5 @@
+export { encodeMask } from '../../charts/points/row-bits';
+
 /** A set of rows, with one byte per row. */
 export type RowMask = Uint8Array;
 
@@ -46,23 +48,6 @@ export function combineMask(
 export function invertMask(mask: RowMask, within: RowMask | null): RowMask {
   return mask.map((isIn, row) => (within && !within[row] ? 0 : 1 - isIn));
 }
-
-/** Encode rows for the server: bit `row & 7` of byte `row >> 3`, in base64; null for all rows. */
-export function encodeMask(mask: RowMask | null): string | null {
-  if (!mask) return null;
-  const bytes = new Uint8Array((mask.length + 7) >> 3);
-  for (let row = 0; row < mask.length; row++) {
-    if (mask[row]) bytes[row >> 3] = (bytes[row >> 3] ?? 0) | (1 << (row & 7));
-  }
-  let text = '';
-  for (let start = 0; start < bytes.length; start += ENCODE_CHUNK_BYTES) {
-    text += String.fromCharCode(...bytes.subarray(start, start + ENCODE_CHUNK_BYTES));
-  }
-  return btoa(text);
-}
-
-/** A call cannot have a million arguments. */
-const ENCODE_CHUNK_BYTES = 8192;
 
 export function decodeMask(text: string, count: number): RowMask {
   const bytes = atob(text);

@@ -74,6 +74,8 @@ export const counterfactualsQuery = defineQuery('POST what_if/counterfactuals', 
 });
 export const performanceQuery = defineQuery('POST what_if/performance', { scope: 'immutable' });
 export const optimizeQuery = defineQuery('POST what_if/optimize', { scope: 'immutable' });
+export const frontierQuery = defineQuery('POST what_if/frontier', { scope: 'immutable' });
+export const saliencyQuery = defineQuery('POST what_if/saliency', { scope: 'immutable' });
 export const statisticsQuery = defineQuery('POST what_if/statistics', { scope: 'immutable' });
 
 /** Follows a job until it has ended. */
@@ -92,6 +94,8 @@ export const VERSIONED_QUERIES = [
   counterfactualsQuery,
   performanceQuery,
   optimizeQuery,
+  frontierQuery,
+  saliencyQuery,
   statisticsQuery,
 ] as const;
 

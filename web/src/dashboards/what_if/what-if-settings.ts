@@ -9,9 +9,10 @@ import {
   optionalText,
   text,
 } from '../../lib/codecs';
-import type { Measure, Metric, Strategy, Task } from '../../api/schemas';
+import type { AddModelRequest, Measure, Metric, Strategy, Task } from '../../api/schemas';
 import type { Context } from '../../plugin/context';
 import { type Condition, isConditions } from './conditions';
+import { type Palette, PALETTES } from './datapoints/palettes';
 import { type BinRules, isBinRules } from './performance/bins';
 
 export const WHAT_IF_VIEWS = [
@@ -33,6 +34,7 @@ export const STRATEGIES = [
   'demographic_parity',
   'equal_opportunity',
   'equal_accuracy',
+  'predictive_parity',
   'equalized_odds',
   'bounded_gap',
 ] as const satisfies readonly (Strategy | 'custom')[];
@@ -43,6 +45,7 @@ export const MEASURES: readonly Measure[] = [
   'true_positive_rate',
   'false_positive_rate',
   'accuracy',
+  'precision',
 ];
 
 /** Thresholds by slice. */
@@ -74,6 +77,27 @@ function isWeights(value: unknown): value is Weights {
   );
 }
 
+/** A model in a link: the request that adds it. */
+export type LinkedModel = Omit<AddModelRequest, 'session'>;
+
+/** The server checks everything else. */
+function isLinkedModels(value: unknown): value is readonly LinkedModel[] {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (one: unknown) =>
+        typeof one === 'object' &&
+        one !== null &&
+        'spec' in one &&
+        typeof one.spec === 'object' &&
+        one.spec !== null &&
+        'name' in one.spec &&
+        typeof one.spec.name === 'string',
+    )
+  );
+}
+
+const NO_MODELS: readonly LinkedModel[] = [];
 const NO_BINS: BinRules = {};
 const NO_WEIGHTS: Weights = {};
 const NO_THRESHOLDS: ModelThresholds = {};
@@ -96,6 +120,8 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
       choice(['classification', 'regression'], 'classification'),
       'classification',
     ),
+    /** Models that are added when a link opens the file. */
+    fileModels: url.param('wi-models', json(isLinkedModels, NO_MODELS), NO_MODELS),
     /** Its limits, and the names of the classes. */
     fileRows: url.param('wi-file-rows', optionalNumber, null),
     fileRatio: url.param('wi-file-ratio', number(1), 1),
@@ -110,11 +136,15 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     label: url.param('wi-label', text, ''),
     /** A column of images that are drawn in place of points. */
     image: url.param('wi-image', text, ''),
+    /** Colors of the points. */
+    palette: url.param<Palette>('wi-palette', choice(PALETTES, 'standard'), 'standard'),
     facetX: url.param('wi-facet-x', text, ''),
     facetY: url.param('wi-facet-y', text, ''),
     buckets: url.param('wi-buckets', number(4), 4),
     /** Of the rows of facets, if not the same. */
     bucketsY: url.param('wi-buckets-y', optionalNumber, null),
+    /** Text columns of facets and axes are divided by their words. */
+    words: url.param('wi-words', flag, false),
     conditions: url.param('wi-filter', json(isConditions, NO_CONDITIONS), NO_CONDITIONS),
     /** Distances are measured from this row. */
     anchor: url.param('wi-anchor', optionalNumber, null),
@@ -142,6 +172,8 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     /** The rate whose gap is bounded, and the largest gap. */
     measure: url.param<Measure>('wi-measure', choice(MEASURES, 'positive_rate'), 'positive_rate'),
     maxGap: url.param('wi-gap', number(0.05), 0.05),
+    /** Show what a smaller gap costs. */
+    frontier: url.param('wi-frontier', flag, false),
     sliceSort: url.param('wi-slice-sort', sortOrderCodec, { key: 'count', descending: true }),
     slice: url.param('wi-open-slice', text, ''),
     // Partial dependence.
@@ -154,7 +186,10 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     pair: url.param('wi-pair', list, []),
     dependenceClass: url.param('wi-class', text, ''),
     // Features.
-    otherSession: url.param('wi-other', text, ''),
+    /** Data sets that are compared with the open one. */
+    otherSessions: url.param('wi-other', list, []),
+    /** Types and shapes of the listed features; empty for all. */
+    featureTypes: url.param('wi-types', list, []),
     featureFilter: url.param('wi-feature-search', text, ''),
     /** The feature whose distribution is shown in full. */
     openFeature: url.param('wi-feature', text, ''),

@@ -21,6 +21,7 @@ import type {
   SessionInfo,
 } from '../../api/schemas';
 import * as m from '../../catalog/what_if';
+import { encodeMask } from '../../charts/points/row-bits';
 import { RUN_COLORS } from '../../lib/colors';
 import type { Context } from '../../plugin/context';
 import { makeConditionMask } from './conditions';
@@ -34,7 +35,7 @@ import {
   sessionsQuery,
   VERSIONED_QUERIES,
 } from './query';
-import { makeWhatIfSettings, type WhatIfSettings } from './what-if-settings';
+import { type LinkedModel, makeWhatIfSettings, type WhatIfSettings } from './what-if-settings';
 import { WhatIfJob } from './what-if-job.svelte';
 
 /** Name of the column with the distance to a datapoint; no column of the data begins like this. */
@@ -473,6 +474,7 @@ export class WhatIfState {
       this.settings.fileRows.set(request.max_rows ?? null);
       this.settings.fileRatio.set(request.sampling_ratio ?? 1);
       this.settings.fileClasses.set(request.class_names ?? []);
+      this.settings.fileModels.set([]);
       this.applyInfo(info, mode);
       return null;
     } catch (error) {
@@ -501,6 +503,7 @@ export class WhatIfState {
     if (this.#openedFile === path) return;
     this.#openedFile = path;
     const chosen = row.value;
+    const models = this.settings.fileModels.value;
     const options = {
       prediction: fileScores.value,
       task: fileTask.value,
@@ -512,7 +515,29 @@ export class WhatIfState {
     this.isOpening = true;
     this.problem = await this.openData({ path, label, ...options }, 'replace');
     this.isOpening = false;
-    if (!this.problem) row.set(chosen);
+    if (this.problem) return;
+    row.set(chosen);
+    for (const model of models) {
+      // A model that cannot be reached does not keep the others away.
+      this.problem = (await this.addModel(model, 'replace')) ?? this.problem;
+    }
+    this.settings.fileModels.set(models);
+  }
+
+  /** Connect a model, also in the link; return why that failed. */
+  async addModel(model: LinkedModel, mode: 'push' | 'replace' = 'push'): Promise<Problem | null> {
+    const { info, settings } = this;
+    if (!info) return null;
+    try {
+      const request = { ...model, session: info.session };
+      const next = await this.context.queries.mutate('POST what_if/models', request);
+      if (settings.file.value !== '')
+        settings.fileModels.set([...settings.fileModels.value, model], mode);
+      this.applyInfo(next, mode);
+      return null;
+    } catch (error) {
+      return toProblem(error);
+    }
   }
 
   /** The last file that was opened by a link, so that a failure is not repeated. */
@@ -533,7 +558,40 @@ export class WhatIfState {
       this.context.queries.set(sessionsQuery, {}, response);
       this.settings.session.set('');
       this.settings.file.set('');
+      this.settings.fileModels.set([]);
       this.settings.row.set(null);
+    } catch (error) {
+      this.problem = toProblem(error);
+    }
+  }
+
+  /** Save the chosen rows, or those that fit the conditions, under a name; return why it failed. */
+  async saveSlice(name: string): Promise<Problem | null> {
+    const { info, selectedRows, mask, rows } = this;
+    if (!info) return null;
+    const chosen = selectedRows.size > 0 ? selectedRows : rows.filter((_, at) => mask?.[at]);
+    const inside = new Uint8Array(info.row_count);
+    for (const row of chosen) inside[row] = 1;
+    try {
+      this.applyInfo(
+        await this.context.queries.mutate('POST what_if/slice', {
+          session: info.session,
+          name,
+          row_bits: encodeMask(inside),
+        }),
+      );
+      return null;
+    } catch (error) {
+      return toProblem(error);
+    }
+  }
+
+  async removeSlice(name: string): Promise<void> {
+    const { info } = this;
+    if (!info) return;
+    try {
+      const request = { session: info.session, name };
+      this.applyInfo(await this.context.queries.mutate('DELETE what_if/slice', request));
     } catch (error) {
       this.problem = toProblem(error);
     }
@@ -570,6 +628,8 @@ export class WhatIfState {
     if (!info) return;
     try {
       const request = { session: info.session, model };
+      const { fileModels } = this.settings;
+      fileModels.set(fileModels.value.filter(({ spec }) => spec.name !== model));
       this.applyInfo(await this.context.queries.mutate('DELETE what_if/models', request));
     } catch (error) {
       this.problem = toProblem(error);

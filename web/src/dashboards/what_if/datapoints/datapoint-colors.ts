@@ -1,15 +1,14 @@
 /** Colors of datapoints by a column, and the legend that explains them. */
 import {
-  categoryColorOf,
   colorCodes,
   colorNumbers,
   colorUniform,
-  divergingRamp,
-  gradientRamp,
+  UNIFORM_COLOR,
   valueRange,
   withAlpha,
 } from '../../../charts/points/point-colors';
 import { formatValue } from '../../../lib/format';
+import { type Palette, PALETTE_COLORS } from './palettes';
 import type { PlotColumn } from './plot-layout';
 
 export interface LegendEntry {
@@ -36,8 +35,9 @@ export function makeColors(
   count: number,
   visible: Uint8Array | null,
   highlighted: Uint8Array | null,
+  palette: Palette = 'standard',
 ): DatapointColors {
-  const { rgba, ...legend } = colorRows(column, count);
+  const { rgba, ...legend } = colorRows(column, count, palette);
   const shown = visible ?? new Uint8Array(count).fill(1);
   return { rgba: withAlpha(rgba, shown, highlighted), ...legend };
 }
@@ -45,17 +45,19 @@ export function makeColors(
 function colorRows(
   column: (PlotColumn & { readonly name: string }) | null,
   count: number,
+  palette: Palette,
 ): DatapointColors {
   const none = { entries: [], more: 0, ramp: null };
+  const chosen = PALETTE_COLORS[palette];
   if (column?.codes) {
     const { codes, names, counts } = rankByName(column.codes, column.categories);
     const entries = names.map((name, at) => ({
       name,
-      color: categoryColorOf(at),
+      color: chosen.categories[at % chosen.categories.length] ?? UNIFORM_COLOR,
       count: counts[at] ?? 0,
     }));
     return {
-      rgba: colorCodes(codes),
+      rgba: colorCodes(codes, chosen.categories),
       entries: entries.slice(0, MAX_ENTRIES),
       more: Math.max(0, entries.length - MAX_ENTRIES),
       ramp: null,
@@ -66,7 +68,7 @@ function colorRows(
   // Attributions and errors have a sign.
   const isDiverging = /attribution|error/.test(column.name);
   const range = valueRange(numbers, isDiverging);
-  const ramp = isDiverging && range[0] < 0 ? divergingRamp : gradientRamp;
+  const ramp = isDiverging && range[0] < 0 ? chosen.diverging : chosen.ramp;
   return {
     rgba: colorNumbers(numbers, ramp, range),
     entries: [],

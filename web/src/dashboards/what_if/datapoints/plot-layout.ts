@@ -26,7 +26,7 @@ export interface Facet {
   readonly bins: Int32Array;
 }
 
-const MAX_AXIS_CATEGORIES = 30;
+export const MAX_AXIS_CATEGORIES = 30;
 const MAX_PLAIN_VALUES = 12;
 const TICKS = 5;
 /** How far points of one category are spread, as a fraction of its width. */

@@ -1,5 +1,5 @@
 /** Names of metrics. */
-import type { MetricValues, PerformanceResponse } from '../../../api/schemas';
+import type { Measure, MetricValues, PerformanceResponse } from '../../../api/schemas';
 import * as m from '../../../catalog/what_if';
 import { formatValue } from '../../../lib/format';
 
@@ -30,6 +30,14 @@ const NAMES: Readonly<Record<string, string>> = {
   root_mean_squared_error: m.metricRootMeanSquaredError,
   true_negative_rate: m.metricTrueNegativeRate,
   true_positive_rate: m.metricTruePositiveRate,
+};
+
+export const MEASURE_LABELS: Readonly<Record<Measure, string>> = {
+  positive_rate: m.metricPositiveRate,
+  true_positive_rate: m.metricTruePositiveRate,
+  false_positive_rate: m.metricFalsePositiveRate,
+  accuracy: m.metricAccuracy,
+  precision: m.metricPrecision,
 };
 
 const AVERAGES: Readonly<Record<string, string>> = {

@@ -132,6 +132,16 @@ export class PerformanceState {
     if (strategy.value !== 'custom') strategy.set('custom', 'replace');
   }
 
+  /** Use the thresholds of some slices. */
+  applyThresholds(thresholds: Thresholds): void {
+    const chosen = Object.entries(thresholds).map(([slice, threshold]) => [
+      this.#getKey(slice),
+      threshold,
+    ]);
+    this.resetStrategy();
+    this.#setThresholds({ ...this.#thresholds, ...Object.fromEntries(chosen) }, 'push');
+  }
+
   resetThresholds(): void {
     this.#setThresholds({}, 'push');
     this.resetStrategy();

@@ -4,6 +4,7 @@ import type { PerformanceResponse } from '../../../api/schemas';
 import {
   addConfusions,
   computeCost,
+  computeGap,
   computeMetrics,
   getClassCounts,
   getThresholdIndex,
@@ -74,4 +75,13 @@ test('each class is compared with all others', () => {
   expect(computeMetrics(counts, 0, 0.4).accuracy).toBe(0.75);
   expect(makeThresholdCurves(counts, 0).rocAuc).toBeCloseTo(0.75);
   expect(getClassCounts({ ...response, class_tp: null }, 0, 1)).toBeNull();
+});
+
+test('the gap is the largest difference between slices that have the rate', () => {
+  const response = makeResponse();
+  // Nothing is positive at a threshold of 1, so there is no precision.
+  const slices = [0, 0.5, 1].map((threshold) => computeMetrics(response, 0, threshold));
+  expect(computeGap(slices, 'positive_rate')).toBe(1);
+  expect(computeGap(slices, 'precision')).toBe(0);
+  expect(computeGap([], 'accuracy')).toBeNaN();
 });

@@ -1,5 +1,5 @@
 /** Metrics of binary models at any threshold, from counts at 101 thresholds. No server is asked. */
-import type { PerformanceResponse } from '../../../api/schemas';
+import type { Measure, PerformanceResponse } from '../../../api/schemas';
 import type { EvaluationCurves } from '../../../charts/evaluation/plot-lines';
 
 export interface Confusion {
@@ -65,6 +65,20 @@ export function summarize(confusion: Confusion): ThresholdMetrics {
 /** Return the cost of errors: false positives cost `ratio` times as much as false negatives. */
 export function computeCost({ falsePositive, falseNegative }: Confusion, ratio: number): number {
   return ratio * falsePositive + falseNegative;
+}
+
+const RATES = {
+  positive_rate: 'positiveRate',
+  true_positive_rate: 'recall',
+  false_positive_rate: 'falsePositiveRate',
+  accuracy: 'accuracy',
+  precision: 'precision',
+} as const satisfies Record<Measure, keyof ThresholdMetrics>;
+
+/** Return the largest difference of a rate between slices; those without it are left out. */
+export function computeGap(slices: readonly ThresholdMetrics[], measure: Measure): number {
+  const rates = slices.map((slice) => slice[RATES[measure]]).filter(Number.isFinite);
+  return rates.length > 0 ? Math.max(...rates) - Math.min(...rates) : NaN;
 }
 
 /** Return the sum of the slices, each at its own threshold. */
