@@ -66,7 +66,7 @@ def store(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
-    import s3fs
+    import s3fs  # type: ignore[import-untyped]
 
     s3fs.S3FileSystem.clear_instance_cache()
     monkeypatch.setattr(remote, "_connections", {})

@@ -150,13 +150,12 @@ def parse_message(body: str) -> list[str]:
         if message.get("Type") == "Notification":
             message = json.loads(message["Message"])
         if "detail" in message:
-            objects = [(message["detail"], str)]
-        else:
-            # S3 encodes keys as in a form, EventBridge does not.
-            objects = [(record["s3"], unquote_plus) for record in message.get("Records", ())]
+            found = message["detail"]
+            return [f"{found['bucket']['name']}/{found['object']['key']}"]
+        # Unlike EventBridge, S3 encodes keys as in a form.
         return [
-            f"{found['bucket']['name']}/{decode(found['object']['key'])}"
-            for found, decode in objects
+            f"{record['s3']['bucket']['name']}/{unquote_plus(record['s3']['object']['key'])}"
+            for record in message.get("Records", ())
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
         return []
