@@ -444,7 +444,7 @@ def count_listings(meter: Meter) -> int:
 
 def connect_bucket_to_queue() -> str:
     """Create a queue to which the bucket sends its events; return the URL."""
-    import botocore.session
+    import botocore.session  # type: ignore[import-untyped]
 
     session = botocore.session.get_session()
     queue = session.create_client("sqs").create_queue(QueueName="tracklight")

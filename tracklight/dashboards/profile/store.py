@@ -377,7 +377,8 @@ class CaptureStore:
         if not as_task or tasks.is_local or is_here:
             return compute(self.load(request))
         roots = [root.path for root in self._context.log.roots]
-        return tasks.run(compute_from_file, file, roots, compute, progress=JobProgress())
+        result: T = tasks.run(compute_from_file, file, roots, compute, progress=JobProgress())
+        return result
 
     def map_hosts(
         self, capture: str, compute: Callable[[str], T]

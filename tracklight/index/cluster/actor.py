@@ -260,7 +260,7 @@ class SharedShardActor(ShardActor):
 
 
 def _end_actor() -> None:
-    import ray  # type: ignore[import-untyped]
+    import ray
 
     _log.warning("no server uses this shard any more; it ends")
     ray.kill(ray.get_runtime_context().current_actor, no_restart=True)

@@ -8,6 +8,7 @@ import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tracklight import __version__
@@ -132,7 +133,7 @@ class Cluster:
         shards = [
             RemoteShard(
                 self.ray,
-                lambda number=number: self._create_actor(settings, number),
+                partial(self._create_actor, settings, number),
                 self.query_timeout_s,
                 on_change,
             )
