@@ -24,6 +24,7 @@ from benchmarks import (
     live,
     memory,
     mesh,
+    object_store,
     page,
     pictures,
     profile,
@@ -71,8 +72,12 @@ MEASURES = {
     "import": write.measure_import,
     "help": shell.measure,
 }
-#: Run only if they are named: one takes ten minutes, one starts Ray clusters.
-LONG = {"soak": screen.soak, "cluster": cluster.measure}
+#: Run only if they are named: they take minutes, and one starts Ray clusters.
+LONG = {
+    "soak": screen.soak,
+    "cluster": cluster.measure,
+    "object_store": object_store.measure,
+}
 
 
 def main() -> None:

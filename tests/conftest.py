@@ -31,6 +31,9 @@ ALLOWED_SKIPS = [
 ]
 
 
+#: The catalogs that were created with ``--cluster``, in order.
+OPENED = pytest.StashKey[list[Any]]()
+
 #: Fixtures that start an S3 server, for which the quick tier does not install the packages.
 S3_FIXTURES = frozenset({"s3", "meter"})
 
@@ -39,6 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--cluster", help="open all logs in shards on Ray, such as local:2; see docs/scale.md"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[OPENED] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -96,17 +103,32 @@ def cluster_option(request: pytest.FixtureRequest) -> Iterator[None]:
 
     ray = Cluster(parse_cluster(text))  # starts Ray once, which takes seconds
     create = Catalog.__init__
+    opened = request.config.stash[OPENED]
 
     @functools.wraps(create)
     def create_with_cluster(catalog: Catalog, *args: Any, **options: Any) -> None:
         if options.get("cluster") is None and options.get("shards", 1) == 1:
             options["cluster"] = Cluster(parse_cluster(text))
         create(catalog, *args, **options)
+        opened.append(catalog)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Catalog, "__init__", create_with_cluster)
         yield
     ray.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Close the catalogs that a test leaves open: on a cluster, each has two processes."""
+    opened = item.config.stash[OPENED]
+    before = len(opened)
+    try:
+        return (yield)
+    finally:
+        for catalog in opened[before:]:
+            catalog.close()
+        del opened[before:]
 
 
 @pytest.fixture

@@ -180,7 +180,8 @@ class Route:
     immutable: Callable[[Any], bool] | None = None
     """Returns whether the response to this request never changes; browsers then cache it."""
     mutates: bool = False
-    """The handler changes stored data: refused for other sites and by read-only servers."""
+    """The handler changes what others see, or keeps an upload: refused for other sites, for users
+    that may only view, and by read-only servers."""
     upload_bytes: int | None = None
     """The body is a file of at most this size and becomes the field ``body`` of the request; the
     other fields are in the query."""

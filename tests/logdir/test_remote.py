@@ -11,6 +11,7 @@ import pytest
 
 from tests.builders import scalar
 from tests.logdir.s3_server import Fault, Meter, serve_s3
+from tests.server.waiting import wait_until
 from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.formats.scanner import create_scanner
 from tracklight.logdir import remote
@@ -19,6 +20,7 @@ from tracklight.logdir.discover import Discovery, discover
 from tracklight.logdir.file_changes import FileChange, detect_change, matches_fingerprint
 from tracklight.logdir.remote import RemoteFileSystem
 from tracklight.logdir.roots import Root
+from tracklight.logdir.stores.notifications import follow_notifications, get_queue
 from tracklight.logdir.stores.requests import METER
 from tracklight.logdir.tail import EventFileTail
 
@@ -416,3 +418,42 @@ def test_finds_and_downloads_captures(put: Put) -> None:
         assert path.name == "vm.xplane.pb"
         assert path.read_bytes() == data
     assert not path.exists()
+
+
+def test_notifications_replace_listings(put: Put, meter: Meter) -> None:
+    """A bucket reports a new run to a queue, and only its folder is listed."""
+    for number in range(3):
+        put(f"run{number}/{NAME}", b"12345")
+    with follow_notifications(connect_bucket_to_queue()):
+        fs, path = open_filesystem(ROOT)
+        assert len(discover(Root("", path), fs).runs) == 3
+        queue = get_queue()
+        assert queue is not None
+        wait_until(lambda: queue.take("bucket/unrelated") is not None)
+        meter.requests.clear()
+        assert len(discover(Root("", path), fs).runs) == 3
+        assert count_listings(meter) == 0
+        put(f"sweep/new/{NAME}", b"12345")
+        wait_until(lambda: "sweep/new" in discover(Root("", path), fs).runs)
+        assert count_listings(meter) == 1
+
+
+def count_listings(meter: Meter) -> int:
+    return sum(it.method == "GET" and it.path.strip("/") == "bucket" for it in meter.requests)
+
+
+def connect_bucket_to_queue() -> str:
+    """Create a queue to which the bucket sends its events; return the URL."""
+    import botocore.session  # type: ignore[import-untyped]
+
+    session = botocore.session.get_session()
+    queue = session.create_client("sqs").create_queue(QueueName="tracklight")
+    account = queue["QueueUrl"].split("/")[-2]
+    arn = f"arn:aws:sqs:us-east-1:{account}:tracklight"
+    session.create_client("s3").put_bucket_notification_configuration(
+        Bucket="bucket",
+        NotificationConfiguration={
+            "QueueConfigurations": [{"QueueArn": arn, "Events": ["s3:ObjectCreated:*"]}]
+        },
+    )
+    return str(queue["QueueUrl"])

@@ -28,6 +28,12 @@ WRITES = [
     ("DELETE", "/api/v1/what_if/models?id=x", None),
     ("POST", "/api/v1/projector/bookmark", {}),
 ]
+UPLOADS = [
+    "graphs/upload?name=model.pb",
+    "graphs/upload_overlay?name=latency.csv",
+    "profile/upload?name=trace.json",
+    "projector/upload?name=vectors.tsv",
+]
 ANA, BEN = ("ana", "first secret"), ("ben", "second secret")
 
 Open = Callable[..., TestClient]
@@ -84,6 +90,25 @@ def test_only_writers_change_something(
     assert client.request(method, path, json=body, auth=ANA).status_code != 403
     assert client.get("/api/v1/notes", auth=BEN).status_code == 200
     assert client.post("/api/v1/scalars/query", json={"charts": []}, auth=BEN).status_code == 200
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_only_writers_upload(
+    path: str, open_board: Open, users: dict[str, Any], log_path: Path
+) -> None:
+    client = open_board(users=users, writers=["ana"])
+    refused = client.post(f"/api/v1/{path}", content=b"x", auth=BEN)
+    assert refused.status_code == 403
+    assert refused.json()["error"]["message"] == '"ben" may view this board, but not change it.'
+    assert client.post(f"/api/v1/{path}", content=b"x", auth=ANA).status_code not in (403, 415)
+    assert [line["user"] for line in read_log(log_path)] == ["ben", "ana"]
+
+
+@pytest.mark.parametrize("path", UPLOADS)
+def test_read_only_server_refuses_uploads(path: str, open_board: Open) -> None:
+    refused = open_board(read_only=True).post(f"/api/v1/{path}", content=b"x")
+    assert refused.status_code == 403
+    assert refused.json()["error"]["message"] == "This server is read-only."
 
 
 def test_token_is_no_writer(open_board: Open, users: dict[str, Any]) -> None:

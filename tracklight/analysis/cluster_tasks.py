@@ -1,4 +1,5 @@
-"""Run parts of jobs on a Ray cluster: t-SNE, UMAP and clusterings with ``--cluster``.
+"""Run parts of jobs on a Ray cluster with ``--cluster``: t-SNE, UMAP, clusterings, and profiles of
+several hosts.
 
 Each task is an actor of its own, because only actors can be asked for their progress through Ray
 Client. It is killed when the task has ended or is cancelled.
@@ -19,6 +20,9 @@ from tracklight.index.cluster.connection import Cluster
 T = TypeVar("T")
 
 _POLL_S = 0.25
+
+#: Tasks at the same time, each with a thread of the server that follows it.
+_MAX_PARALLELISM = 64
 
 _WAITING = Message("jobs.waiting_for_cluster", "waiting for a free CPU of the cluster")
 
@@ -85,6 +89,14 @@ class ClusterTasks:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+
+    @property
+    def parallelism(self) -> int:
+        if self._cluster.is_local:
+            return self._cluster.shards
+        return min(
+            _MAX_PARALLELISM, max(1, int(self._cluster.ray.cluster_resources().get("CPU", 1)))
+        )
 
     def run(
         self, function: Callable[..., T], *args: Any, progress: JobProgress, **options: Any

@@ -62,6 +62,10 @@ class Tasks(Protocol):
 
     is_local: bool
 
+    @property
+    def parallelism(self) -> int:
+        """How many functions may run at the same time."""
+
     def run(
         self, function: Callable[..., T], *args: Any, progress: JobProgress, **options: Any
     ) -> T:
@@ -79,6 +83,7 @@ class LocalTasks:
     """Run functions in the calling thread."""
 
     is_local = True
+    parallelism = 1
 
     def run(
         self, function: Callable[..., T], *args: Any, progress: JobProgress, **options: Any

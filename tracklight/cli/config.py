@@ -40,7 +40,8 @@ USER_ONLY_SETTINGS = frozenset(
             "user-header",
             "audit-log",
         ),
-        *("alert-webhook", "optuna", "cluster", "shared-cache", "cache-dir", "out", "static"),
+        *("alert-webhook", "notifications", "optuna", "cluster"),
+        *("shared-cache", "cache-dir", "out", "static"),
     }
 )
 

@@ -191,6 +191,7 @@ def _add_large_deployments(parser: argparse.ArgumentParser) -> None:
     add("--audit-log", type=Path, metavar="FILE", help="append all changes to this file, as JSON")
     add("--request-budget", type=_parse_request_budget, metavar="N",
         help="requests per hour to object stores; then refresh less")  # fmt: skip
+    add("--notifications", metavar="URL", help="SQS queue to which a bucket of S3 sends its events")
 
 
 def _add_address(parser: argparse.ArgumentParser) -> None:

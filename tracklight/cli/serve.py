@@ -47,6 +47,10 @@ def serve(flags: Namespace, query: str = "") -> None:
         studies = stack.enter_context(open_studies(flags.optuna))
         if flags.request_budget is not None:
             METER.set_budget(flags.request_budget)
+        if flags.notifications:
+            from tracklight.logdir.stores.notifications import follow_notifications
+
+            stack.enter_context(follow_notifications(flags.notifications))
         catalog = create_catalog(flags, studies)
         stack.callback(catalog.close)
         for path in list_missing(catalog.roots):

@@ -130,6 +130,13 @@ class Catalog:
         self._runs: dict[str, list[DiscoveredFile]] = {}
         self._by_path: dict[str, list[DiscoveredFile]] = {}
         self._shard_numbers: dict[str, int] = {}
+        #: The runs that the shards have for other servers: assigned alike, they are read once.
+        self._held_runs = {
+            run: number
+            for number, shard in enumerate(self._shards)
+            if isinstance(shard, RemoteShard)
+            for run in shard.list_held_runs()
+        }
         self._is_closed = False
 
     # ---- refresh
@@ -501,7 +508,7 @@ class Catalog:
     def _refresh_shards(self) -> set[str]:
         """Assign all runs to shards and read what is new; return the names of changed runs."""
         sizes = {run: sum(file.stat.size for file in found) for run, found in self._runs.items()}
-        old = self._shard_numbers
+        old = self._shard_numbers or self._held_runs
         new = assign_runs(sizes, old, len(self._shards))
         moved = {run: old[run] for run in new if old.get(run, new[run]) != new[run]}
         # A run that moves is read by its new shard before the old one gives it up.

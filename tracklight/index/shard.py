@@ -150,6 +150,11 @@ class Shard:
     def runs(self) -> tuple[RunInfo, ...]:
         return self._retry_if_corrupt(lambda: tuple(run.info() for run in self._runs.values()))
 
+    def list_runs(self) -> tuple[str, ...]:
+        """Return the names of the runs."""
+        with self._lock:
+            return tuple(self._runs)
+
     def tags(self, run: str) -> tuple[TagInfo, ...]:
         return self._retry_if_corrupt(lambda: list_tags(self._get_run(run)))
 

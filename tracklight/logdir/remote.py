@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from tracklight.errors import Message, MissingDependencyError, UsageError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
 from tracklight.logdir.stores.listing import StoreListing
+from tracklight.logdir.stores.notifications import NotificationQueue, get_queue
 from tracklight.logdir.stores.requests import METER, Operation, count_pages
 
 T = TypeVar("T")
@@ -102,7 +103,7 @@ class RemoteFileSystem:
             root_key = self._strip(root)
             known = self._listings.get(root)
             if known is None:
-                known = StoreListing(self, root_key)
+                known = StoreListing(self, root_key, queue=_find_queue(root))
             listing.problems += known.update()
             self._listings[root] = known
         except FileNotFoundError:
@@ -250,6 +251,11 @@ class RemoteHandle:
         pass
 
 
+def _find_queue(url: str) -> NotificationQueue | None:
+    """Return the queue that reports changes of a store: only S3 sends them there."""
+    return get_queue() if EXTRAS.get(url.partition("://")[0].lower()) == "s3" else None
+
+
 def _check_scheme(url: str) -> None:
     """Raise if the library for this kind of URL is missing, without opening a connection."""
     scheme = url.partition("://")[0].lower()
@@ -286,6 +292,7 @@ def _connect(url: str, options: Mapping[str, Any]) -> Any:
         # Programs that configure logging still get these records.
         logging.getLogger(name).addHandler(logging.NullHandler())
     try:
+        options = {**_get_default_options(url), **options}
         fs, key = importlib.import_module("fsspec.core").url_to_fs(url, **options)
         try:
             fs.info(key)
@@ -294,6 +301,19 @@ def _connect(url: str, options: Mapping[str, Any]) -> Any:
     except Exception as error:
         raise _describe(url, error) from error
     return fs
+
+
+def _get_default_options(url: str) -> dict[str, Any]:
+    """Return options for fsspec.
+
+    With a range, some S3-compatible servers send the checksum of the whole object, so that botocore
+    would reject every response. Records of event files have checksums of their own.
+    """
+    if EXTRAS.get(url.partition("://")[0].lower()) != "s3":
+        return {}
+    known = importlib.import_module("botocore.config").Config.OPTION_DEFAULTS
+    name = "response_checksum_validation"  # since botocore 1.36, which verifies them
+    return {"config_kwargs": {name: "when_required"}} if name in known else {}
 
 
 def _start(call: Callable[[], T]) -> Future[T]:

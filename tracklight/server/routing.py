@@ -86,13 +86,14 @@ def _create_endpoint(route: Route) -> Any:
             refusal = _find_refusal(request)
             if refusal is not None:
                 return refusal
-        if route.mutates and route.method not in METHODS_WITHOUT_BODY and not _is_json(request):
+        is_upload = route.upload_bytes is not None
+        has_body = route.method not in METHODS_WITHOUT_BODY
+        if route.mutates and has_body and not is_upload and not _is_json(request):
             return create_error_response(
                 415,
                 Message.format("http.takes_json", "{path} takes JSON", path=request.url.path),
             )
         max_bytes = route.upload_bytes or route.max_body_bytes or _MAX_BODY_BYTES
-        has_body = route.method not in METHODS_WITHOUT_BODY
         body = await read_body(request, max_bytes) if has_body else b""
         return await run_in_thread(request.scope, handle, route, request, body)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 
 from tests.dashboards.opening import make_context
 from tests.index import logs
+from tracklight.analysis.jobs import LOCAL_TASKS, Tasks
 from tracklight.dashboards.profile.dashboard import Profile
 from tracklight.dashboards.profile.schemas import CaptureRow
 from tracklight.plugin import Empty
@@ -31,9 +33,12 @@ def put_xplane(
 class ProfileClient:
     """The dashboard on a log directory."""
 
-    def __init__(self, logdir: Path, cache: bool | Path = False) -> None:
+    def __init__(
+        self, logdir: Path, cache: bool | Path = False, tasks: Tasks = LOCAL_TASKS
+    ) -> None:
         self.catalog = logs.open_catalog(logdir, cache)
-        self.profile = Profile(make_context(self.catalog))
+        context = make_context(self.catalog)
+        self.profile = Profile(replace(context, access=replace(context.access, tasks=tasks)))
         self._routes = {route.path: route for route in self.profile.routes()}
 
     def rows(self) -> list[CaptureRow]:
@@ -59,8 +64,8 @@ class ProfileClient:
 
 
 @contextmanager
-def open_client(logdir: Path) -> Iterator[ProfileClient]:
-    client = ProfileClient(logdir)
+def open_client(logdir: Path, tasks: Tasks = LOCAL_TASKS) -> Iterator[ProfileClient]:
+    client = ProfileClient(logdir, tasks=tasks)
     try:
         yield client
     finally:

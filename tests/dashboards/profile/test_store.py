@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA, read_bytes
-from tests.dashboards.profile.client import ProfileClient, put_xplane
+from tests.dashboards.profile.client import ProfileClient, open_client, put_xplane
+from tracklight.analysis.jobs import JobProgress
 from tracklight.analysis.profiles.captures.files import open_capture
 from tracklight.dashboards.profile import store
 from tracklight.errors import FormatError, LogError
@@ -132,3 +137,54 @@ def test_heap_profile_explains_missing_times(tmp_path: Path) -> None:
     assert "memory" in tools["overview"].empty_reason.text
     assert tools["overview"].hint
     client.close()
+
+
+class PickledTasks:
+    """Runs functions as another process would: on copies of their arguments."""
+
+    is_local = False
+    parallelism = 2
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    def run(
+        self, function: Callable[..., Any], *args: Any, progress: JobProgress, **options: Any
+    ) -> Any:
+        self.paths.append(args[0].path)
+        function, args, options = pickle.loads(pickle.dumps((function, args, options)))
+        return pickle.loads(pickle.dumps(function(*args, progress=JobProgress(), **options)))
+
+
+@pytest.mark.parametrize("route", ["hosts", "communication/ranks"])
+def test_hosts_are_analyzed_as_tasks(route: str, tmp_path: Path) -> None:
+    """The answers are those of one process, which does not read the files itself."""
+    for worker, data in (("a_1", None), ("b_1", None), ("c_1", b"no trace")):
+        path = tmp_path / "ddp" / f"{worker}.1794790000000000000.pt.trace.json.gz"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data or (DATA / "nccl.pt.trace.json.gz").read_bytes())
+    tasks = PickledTasks()
+    with open_client(tmp_path) as alone, open_client(tmp_path, tasks) as client:
+        answers = [
+            msgspec.json.encode(each.get(route, "ddp"), enc_hook=lambda array: array.tolist())
+            for each in (alone, client)
+        ]
+        assert answers[0] == answers[1]
+        assert b"a_1" in answers[0] and b"b_1" in answers[0]
+        assert len(tasks.paths) == 3
+        assert client.get("opening", "ddp", host="a_1").state == "idle"
+        # A capture that the server has read already is not read again.
+        client.get("overview", "ddp", host="a_1")
+        client.get("communication/ranks", "ddp")
+        assert sum("a_1" in path for path in tasks.paths) == 1
+
+
+def test_task_reads_no_file_outside_the_log(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.json"
+    secret.write_text("{}")
+    link = tmp_path / "logs" / "run" / "a_1.1794790000000000000.pt.trace.json"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(secret)
+    with open_client(tmp_path / "logs", PickledTasks()) as client:
+        (host,) = client.get("hosts", "run").hosts
+        assert host.step_ms is None and "outside the log directory" in host.problem.message

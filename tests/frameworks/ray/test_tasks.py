@@ -9,10 +9,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
+from tests.analysis.profiles.sample_captures import DATA
+from tests.dashboards.profile.client import open_client, put_file
 from tests.server.waiting import wait_until
 from tracklight.analysis.cluster_tasks import ClusterTasks
 from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
@@ -76,6 +79,27 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_hosts_of_a_profile_are_analyzed_on_the_cluster(
+    tasks: ClusterTasks, tmp_path: Path
+) -> None:
+    """The answers are the same, and the server reads none of the files."""
+    for worker in ("a_1", "b_1"):
+        target = f"{worker}.1794790000000000000.pt.trace.json.gz"
+        put_file(tmp_path, "ddp", DATA / "nccl.pt.trace.json.gz", target)
+    put_file(tmp_path, "ddp", DATA / "nccl.pt.trace.json.gz", target.replace("b_1", "c_1"))
+    (tmp_path / "ddp" / target.replace("b_1", "c_1")).write_bytes(b"no trace")
+    with open_client(tmp_path) as alone, open_client(tmp_path, tasks) as client:
+        for route in ("hosts", "communication/ranks"):
+            answer = client.get(route, "ddp")
+            expected = alone.get(route, "ddp")
+            assert msgspec.json.encode(
+                answer, enc_hook=lambda array: array.tolist()
+            ) == msgspec.json.encode(expected, enc_hook=lambda array: array.tolist())
+            assert len(answer.hosts if route == "hosts" else answer.ranks) >= 2
+        assert client.get("opening", "ddp", host="a_1").state == "idle"
+        assert alone.get("opening", "ddp", host="a_1").state == "ready"
 
 
 def refuse(value: int, *, progress: JobProgress) -> None:

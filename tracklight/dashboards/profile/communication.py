@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,7 +27,7 @@ from tracklight.dashboards.profile.store import (
     Tool,
     explain_empty,
 )
-from tracklight.errors import Message, TracklightError
+from tracklight.errors import Message
 from tracklight.plugin import Route
 from tracklight.types import Float64, Int32
 
@@ -106,6 +107,19 @@ def _get_collectives(capture: LoadedCapture) -> Collectives:
     return capture.get_or_compute("collectives", lambda: list_collectives(capture.trace))
 
 
+class HostCollectives(NamedTuple):
+    """What the comparison of ranks needs of a host."""
+
+    rank: int | None
+    start_time_ns: int
+    collectives: Collectives
+
+
+def _read_collectives(capture: LoadedCapture) -> HostCollectives:
+    trace = capture.trace
+    return HostCollectives(trace.rank, trace.start_time_ns, _get_collectives(capture))
+
+
 def get_communication_response(
     store: CaptureStore, request: CaptureRequest
 ) -> CommunicationResponse:
@@ -151,18 +165,20 @@ def get_ranks_response(store: CaptureStore, request: CaptureRequest) -> RanksRes
     traces: dict[int, RankTrace] = {}
     hosts: dict[int, str] = {}
     unreadable = []
-    for at, file in enumerate(store.listing.get_files(request.capture)):
-        try:
-            capture = store.load(CaptureRequest(request.capture, file.host))
-        except (TracklightError, OSError):
-            unreadable.append(file.host)
+
+    def read(host: str) -> HostCollectives:
+        host_request = CaptureRequest(request.capture, host)
+        return store.compute(host_request, _read_collectives, as_task=True)
+
+    for at, (host, found) in enumerate(store.map_hosts(request.capture, read)):
+        if isinstance(found, Exception):
+            unreadable.append(host)
             continue
-        trace = capture.trace
-        rank = trace.rank if trace.rank is not None and trace.rank not in traces else at
+        rank = found.rank if found.rank is not None and found.rank not in traces else at
         while rank in traces:
             rank += 1
-        traces[rank] = RankTrace(rank, trace.start_time_ns, _get_collectives(capture))
-        hosts[rank] = file.host
+        traces[rank] = RankTrace(rank, found.start_time_ns, found.collectives)
+        hosts[rank] = host
     comparison = compare_ranks([*traces.values()])
     rows = []
     for times in comparison.ranks:

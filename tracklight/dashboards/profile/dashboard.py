@@ -72,7 +72,13 @@ class Profile(Dashboard):
             Route("tools", CaptureRequest, self.tools, "GET", immutable=has_version),
             Route("hosts", CaptureRequest, self.hosts, "GET"),
             Route("file", CaptureFileRequest, self.file, "GET"),
-            Route("upload", CaptureUploadRequest, self.upload, upload_bytes=MAX_UPLOAD_BYTES),
+            Route(
+                "upload",
+                CaptureUploadRequest,
+                self.upload,
+                mutates=True,
+                upload_bytes=MAX_UPLOAD_BYTES,
+            ),
             *(route for tool in TOOLS for route in tool.make_routes(self._store)),
         ]
 

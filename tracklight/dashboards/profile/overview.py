@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 from tracklight.analysis.profiles.comparison import (
     ComparedCapture,
@@ -51,16 +52,20 @@ _MAX_STATIC_BASELINES = 4
 # --- Overview and steps --------------------------------------------------------------------------
 
 
-def get_overview(store: CaptureStore, request: CaptureRequest) -> ProfileSummary:
-    def compute(capture: LoadedCapture) -> ProfileSummary:
-        return summarize_analysis(
-            capture.trace,
-            capture.analyze_steps(request.marker, request.rules),
-            capture.get_op_stats(request.rules),
-            parse_thresholds(request.thresholds),
-        )
+def get_overview(
+    store: CaptureStore, request: CaptureRequest, as_task: bool = False
+) -> ProfileSummary:
+    compute = partial(_summarize, request)
+    return store.get_or_compute(request, "overview", ProfileSummary, compute, as_task)
 
-    return store.get_or_compute(request, "overview", ProfileSummary, compute)
+
+def _summarize(request: CaptureRequest, capture: LoadedCapture) -> ProfileSummary:
+    return summarize_analysis(
+        capture.trace,
+        capture.analyze_steps(request.marker, request.rules),
+        capture.get_op_stats(request.rules),
+        parse_thresholds(request.thresholds),
+    )
 
 
 def get_steps_response(store: CaptureStore, request: CaptureRequest) -> StepsResponse:
@@ -126,15 +131,16 @@ def get_hosts_response(
 def _iter_host_rows(
     context: Context, store: CaptureStore, request: CaptureRequest
 ) -> Iterator[HostStepRow]:
-    for file in store.listing.get_files(request.capture):
-        host_request = CaptureRequest(request.capture, file.host, request.marker, request.rules)
-        try:
-            summary = get_overview(store, host_request)
-        except (TracklightError, OSError) as error:
-            yield HostStepRow(file.host, None, {}, context.describe_error(error))
+    def summarize(host: str) -> ProfileSummary:
+        host_request = CaptureRequest(request.capture, host, request.marker, request.rules)
+        return get_overview(store, host_request, as_task=True)
+
+    for host, summary in store.map_hosts(request.capture, summarize):
+        if isinstance(summary, Exception):
+            yield HostStepRow(host, None, {}, context.describe_error(summary))
             continue
         parts_ms = {part.name: part.ms for part in summary.parts}
-        yield HostStepRow(file.host, summary.steps.mean_ms, parts_ms, None)
+        yield HostStepRow(host, summary.steps.mean_ms, parts_ms, None)
 
 
 # --- Input analysis ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from functools import cache, wraps
@@ -18,6 +19,7 @@ import msgspec
 import numpy as np
 
 from tracklight.analysis import profiles
+from tracklight.analysis.jobs import JobProgress
 from tracklight.analysis.profiles.captures.files import (
     SESSION_FORMAT,
     get_capture_time_s,
@@ -42,6 +44,7 @@ from tracklight.dashboards.profile.schemas import (
 from tracklight.dashboards.profile.uploads import UPLOAD_RUN, CaptureUploads
 from tracklight.errors import LogError, Message, TracklightError
 from tracklight.formats.profiles.cuda_snapshot import CudaSnapshot, parse_cuda_snapshot
+from tracklight.logdir.access import escapes_roots, fetch_local_copy
 from tracklight.plugin import Context, Problem, Route, Source
 from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind, Kind, Series
 from tracklight.util.file_cache import FileCache
@@ -234,6 +237,25 @@ def load_file(file: CaptureFile, path: Path, on_progress: Callable[[float], None
     return LoadedCapture(file, open_capture(path, on_progress) if is_trace else make_empty_trace())
 
 
+def compute_from_file(
+    file: CaptureFile,
+    roots: Sequence[str],
+    compute: Callable[[LoadedCapture], T],
+    *,
+    progress: JobProgress,
+) -> T:
+    """Read a capture file and compute something from it, on a node of a cluster.
+
+    Raises:
+        FormatError: The file cannot be read.
+        OSError: The node does not have the file, or it is a link to a file outside the roots.
+    """
+    if escapes_roots(file.path, roots):
+        raise PermissionError(f'"{file.path}" is outside the log directory')
+    with fetch_local_copy(file.path) as path:
+        return compute(load_file(file, path, lambda share: None))
+
+
 class ResultCache:
     """Results of slow analyses in files, which outlive the server.
 
@@ -321,6 +343,7 @@ class CaptureStore:
         name: str,
         type_: type[T],
         compute: Callable[[LoadedCapture], T],
+        as_task: bool = False,
     ) -> T:
         """Return a result from the cache, or compute it.
 
@@ -329,10 +352,53 @@ class CaptureStore:
             name: Distinguishes results of the same request.
             type_: Type of the result.
             compute: Called with the loaded capture.
+            as_task: See `compute`.
         """
         file = self.listing.get_file(request.capture, request.host)
         key = f"{_make_key(file)} {name} {request.marker} {request.rules} {request.thresholds}"
-        return self._results.get_or_compute(key, type_, lambda: compute(self.load(request)))
+        return self._results.get_or_compute(
+            key, type_, lambda: self.compute(request, compute, as_task)
+        )
+
+    def compute(
+        self, request: CaptureRequest, compute: Callable[[LoadedCapture], T], as_task: bool = False
+    ) -> T:
+        """Compute something from a capture.
+
+        Args:
+            request: The capture and its host.
+            compute: Called with the loaded capture; picklable if it is a task.
+            as_task: With a cluster, read and analyze the file there, unless it is loaded already.
+        """
+        file = self.listing.get_file(request.capture, request.host)
+        tasks = self._context.access.tasks
+        is_upload = self.listing.uploads.find_path(file) is not None
+        is_here = is_upload or self._loaded.find(_make_key(file)) is not None
+        if not as_task or tasks.is_local or is_here:
+            return compute(self.load(request))
+        roots = [root.path for root in self._context.log.roots]
+        result: T = tasks.run(compute_from_file, file, roots, compute, progress=JobProgress())
+        return result
+
+    def map_hosts(
+        self, capture: str, compute: Callable[[str], T]
+    ) -> list[tuple[str, T | TracklightError | OSError]]:
+        """Call a function with every host of a capture, in parallel if there is a cluster.
+
+        Returns:
+            The hosts with their results, or with the error if a file cannot be read.
+        """
+
+        def call(host: str) -> tuple[str, T | TracklightError | OSError]:
+            try:
+                return host, compute(host)
+            except (TracklightError, OSError) as error:
+                return host, error
+
+        hosts = [file.host for file in self.listing.get_files(capture)]
+        threads = min(len(hosts), self._context.access.tasks.parallelism)
+        with ThreadPoolExecutor(threads, "tracklight-hosts") as pool:
+            return list(pool.map(call, hosts))
 
     @contextmanager
     def open_file(self, request: CaptureRequest) -> Iterator[Path]:

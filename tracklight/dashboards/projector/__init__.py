@@ -143,7 +143,13 @@ class Projector(Dashboard):
             Route("bookmarks", EmbeddingRequest, self.bookmarks, "GET"),
             Route("bookmark", BookmarkRequest, self.bookmark, mutates=True),
             Route("file", EmbeddingFileRequest, self.file, "GET"),
-            Route("upload", UploadRequest, self.upload, upload_bytes=_MAX_UPLOADED_BYTES),
+            Route(
+                "upload",
+                UploadRequest,
+                self.upload,
+                mutates=True,
+                upload_bytes=_MAX_UPLOADED_BYTES,
+            ),
         ]
 
     def close(self) -> None:

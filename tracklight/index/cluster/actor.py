@@ -3,15 +3,23 @@
 Every method returns an `Outcome`. An exception that a method raises would reach the server wrapped
 by Ray; in an outcome it arrives as it was raised, and any error of Ray means that the actor itself
 failed.
+
+Several servers may use one actor. Each is a *client* with an identifier, its instance, which
+differs for every process of the actor. A shard has the runs of all clients. A client that was not
+heard from for a while is forgotten: when it returns, it gets another instance and sends its runs
+again, as after a restart of the actor. An actor of a cluster ends when it has no clients.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +30,13 @@ from tracklight.index.shard import Shard
 from tracklight.logdir.discover import DiscoveredFile
 from tracklight.logdir.stores.requests import METER, RequestCounts
 from tracklight.types import Progress
+
+#: A client that was not heard from for so long is forgotten. Servers ask every two seconds.
+CLIENT_TIMEOUT_S = 120.0
+
+Files = Sequence[DiscoveredFile]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,7 +68,8 @@ class ActorState:
     """What `ShardActor.describe` returns."""
 
     instance: str
-    """Differs for every process: a restarted actor has none of the runs of the one before."""
+    """Identifies the client and the process. A restarted actor has none of the runs of the one
+    before, nor has one that has forgotten the client."""
     version: str
     pid: int
     node: str
@@ -63,7 +79,7 @@ class ActorState:
 class RefreshResult:
     """The runs that a refresh changed, and the state of the shard after it."""
 
-    instance: str
+    process: str
     changed: set[str]
     problems: tuple[Message, ...]
     progress: Progress
@@ -72,7 +88,19 @@ class RefreshResult:
 
 
 class StaleInstanceError(Exception):
-    """The caller knows another process of this actor, which has ended."""
+    """The caller knows another process of this actor, or has been forgotten."""
+
+
+@dataclass
+class Client:
+    """A server that uses the actor."""
+
+    instance: str
+    seen_s: float
+    files: dict[str, Files] = field(default_factory=dict)
+    """The files of its runs."""
+    changed: set[str] = field(default_factory=set)
+    """Runs in which a refresh of another client read something new."""
 
 
 class ShardActor:
@@ -80,62 +108,162 @@ class ShardActor:
 
     Queries, refreshes and control methods run in separate threads (concurrency groups), so that a
     query does not wait for a refresh.
+
+    Args:
+        settings: What the shard is created with.
+        client_timeout_s: When a client that is silent is forgotten.
+        on_unused: Called when there are no clients any more; None to wait for others.
     """
 
-    def __init__(self, settings: ShardSettings) -> None:
-        self._instance = secrets.token_hex(8)
+    def __init__(
+        self,
+        settings: ShardSettings,
+        client_timeout_s: float = CLIENT_TIMEOUT_S,
+        on_unused: Callable[[], None] | None = None,
+    ) -> None:
+        self._process = secrets.token_hex(8)
         cache = create_cache(
             settings.roots, settings.cache, settings.cache_bytes, settings.shared_cache
         )
         self._shard = Shard(cache, settings.memory_bytes)
-        self._files: dict[str, Sequence[DiscoveredFile]] = {}
+        self._lock = threading.Lock()
+        self._clients: dict[str, Client] = {}
+        self._client_timeout_s = client_timeout_s
+        self._closed = threading.Event()
+        if on_unused is not None:
+            threading.Thread(target=self._wait_until_unused, args=(on_unused,), daemon=True).start()
 
-    def describe(self) -> ActorState:
+    def describe(self, client: str) -> ActorState:
         """Return which process this is; runs in the threads of queries, to notice if they hang."""
-        return ActorState(self._instance, __version__, os.getpid(), platform.node())
+        with self._lock:
+            self._forget_silent_clients()
+            known = self._clients.get(client)
+            if known is None:
+                instance = f"{self._process}-{secrets.token_hex(4)}"
+                known = self._clients[client] = Client(instance, time.monotonic())
+            known.seen_s = time.monotonic()
+        return ActorState(known.instance, __version__, os.getpid(), platform.node())
 
-    def progress(self) -> Progress:
+    def progress(self, instance: str) -> Progress:
+        self._find_client(instance)
         return self._shard.progress
 
     def refresh(
-        self,
-        instance: str,
-        updated: Mapping[str, Sequence[DiscoveredFile]],
-        removed: Sequence[str],
+        self, instance: str, updated: Mapping[str, Files], removed: Sequence[str]
     ) -> Outcome:
-        """Add, replace and remove runs, and read what is new in all runs of the shard."""
+        """Add, replace and remove runs of a client, and read what is new in all runs."""
 
-        def read() -> set[str]:
+        def read(client: Client) -> set[str]:
             for run in removed:
-                self._files.pop(run, None)
-            self._files.update(updated)
-            return self._shard.refresh(self._files)
+                client.files.pop(run, None)
+            client.files.update(updated)
+            with self._lock:
+                clients = list(self._clients.values())
+            return self._shard.refresh(merge_files(it.files for it in clients))
 
-        return self._run(instance, lambda: self._make_result(read()))
+        return self._run(instance, lambda client: self._make_result(client, read(client)))
 
-    def read_new(self, instance: str, files: Sequence[DiscoveredFile]) -> Outcome:
-        return self._run(instance, lambda: self._make_result(self._shard.read_new(files)))
+    def read_new(self, instance: str, files: Files) -> Outcome:
+        return self._run(
+            instance, lambda client: self._make_result(client, self._shard.read_new(files))
+        )
 
     def query(self, instance: str, method: str, args: Sequence[Any]) -> Outcome:
         """Call a method of the shard."""
-        return self._run(instance, lambda: getattr(self._shard, method)(*args))
+        return self._run(instance, lambda client: getattr(self._shard, method)(*args))
 
-    def close(self) -> None:
+    def close(self, instance: str) -> bool:
+        """Forget a client; return whether it was the last one, after which the actor can end."""
+        with self._lock:
+            self._clients = {
+                name: client
+                for name, client in self._clients.items()
+                if client.instance != instance
+            }
+            self._forget_silent_clients()
+            if self._clients:
+                return False
+        self._closed.set()
         self._shard.close()
+        return True
 
-    def _make_result(self, changed: set[str]) -> RefreshResult:
+    def _find_client(self, instance: str) -> Client | None:
+        with self._lock:
+            found = (it for it in self._clients.values() if it.instance == instance)
+            client = next(found, None)
+            if client is not None:
+                client.seen_s = time.monotonic()
+            return client
+
+    def _forget_silent_clients(self) -> None:
+        oldest_s = time.monotonic() - self._client_timeout_s
+        self._clients = {
+            name: client for name, client in self._clients.items() if client.seen_s >= oldest_s
+        }
+
+    def _wait_until_unused(self, on_unused: Callable[[], None]) -> None:
+        while not self._closed.wait(self._client_timeout_s):
+            with self._lock:
+                self._forget_silent_clients()
+                is_unused = not self._clients
+            if is_unused:
+                self._shard.close()
+                on_unused()
+                return
+
+    def _make_result(self, client: Client, changed: set[str]) -> RefreshResult:
+        with self._lock:
+            for other in self._clients.values():
+                if other is not client:
+                    other.changed |= changed
+            changed = (changed | client.changed) & client.files.keys()
+            client.changed = set()
         shard = self._shard
         return RefreshResult(
-            self._instance, changed, shard.problems, shard.progress, METER.get_own()
+            self._process, changed, shard.problems, shard.progress, METER.get_own()
         )
 
-    def _run(self, instance: str, function: Callable[[], Any]) -> Outcome:
-        if instance != self._instance:
+    def _run(self, instance: str, function: Callable[[Client], Any]) -> Outcome:
+        client = self._find_client(instance)
+        if client is None:
             return Outcome(error=StaleInstanceError())
         try:
-            return Outcome(function())
+            return Outcome(function(client))
         except Exception as error:
             return Outcome(error=error)
+
+
+def merge_files(parts: Iterable[Mapping[str, Files]]) -> dict[str, Files]:
+    """Return the runs of several clients; of a file that both have listed, the newer state."""
+    merged: dict[str, Files] = {}
+    for part in parts:
+        for run, files in part.items():
+            known = merged.get(run, files)
+            merged[run] = files if known == files else _merge_run(known, files)
+    return merged
+
+
+def _merge_run(*parts: Files) -> Files:
+    newest: dict[str, DiscoveredFile] = {}
+    for file in (file for part in parts for file in part):
+        known = newest.setdefault(file.path, file)
+        if (file.stat.mtime_ns, file.stat.size) > (known.stat.mtime_ns, known.stat.size):
+            newest[file.path] = file
+    return list(newest.values())
+
+
+class SharedShardActor(ShardActor):
+    """The actor of several servers, which ends itself when none of them uses it any more."""
+
+    def __init__(self, settings: ShardSettings) -> None:
+        super().__init__(settings, on_unused=_end_actor)
+
+
+def _end_actor() -> None:
+    import ray
+
+    _log.warning("no server uses this shard any more; it ends")
+    ray.kill(ray.get_runtime_context().current_actor, no_restart=True)
 
 
 #: Threads of an actor by concurrency group.

@@ -8,16 +8,23 @@ import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tracklight import __version__
 from tracklight.errors import UsageError, import_optional
-from tracklight.index.cluster.actor import CONCURRENCY_GROUPS, ShardActor, ShardSettings
+from tracklight.index.cluster.actor import (
+    CONCURRENCY_GROUPS,
+    ShardActor,
+    ShardSettings,
+    SharedShardActor,
+)
 from tracklight.index.cluster.remote_shard import (
     DEFAULT_QUERY_TIMEOUT_S,
     RemoteShard,
     ShardMonitor,
 )
+from tracklight.util.hashing import hash_key
 
 MAX_SHARDS = 1024
 
@@ -33,6 +40,9 @@ _LOCAL_OBJECT_STORE_BYTES = 256 << 20
 
 #: On a busy machine, Ray may not start within the 30 s that it gives itself.
 _LOCAL_ATTEMPTS = 3
+
+#: The namespace of the actors, in which servers find those of each other.
+_NAMESPACE = "tracklight"
 
 _LOCAL = re.compile(r"local:(\d{1,4})")
 _REMOTE = re.compile(r"ray://[^\s/:]+:\d{1,5}")
@@ -110,6 +120,9 @@ class Cluster:
     ) -> list[RemoteShard]:
         """Start the actors and wait until they run.
 
+        On a cluster, servers of the same log with the same settings use the same actors, which end
+        when the last server has closed them or was not heard from for two minutes.
+
         Args:
             settings: What each shard is created with.
             on_change: Called when a shard becomes unavailable or available again.
@@ -119,9 +132,12 @@ class Cluster:
         """
         shards = [
             RemoteShard(
-                self.ray, lambda: self._create_actor(settings), self.query_timeout_s, on_change
+                self.ray,
+                partial(self._create_actor, settings, number),
+                self.query_timeout_s,
+                on_change,
             )
-            for _ in range(self.shards)
+            for number in range(self.shards)
         ]
         timeout_s = _START_TIMEOUT_S if self.is_local else _CLUSTER_START_TIMEOUT_S
         try:
@@ -148,16 +164,31 @@ class Cluster:
             self._monitor.close()
             self._monitor = None
 
-    def _create_actor(self, settings: ShardSettings) -> Any:
-        remote = self.ray.remote(concurrency_groups=CONCURRENCY_GROUPS)(ShardActor)
-        return remote.options(
-            # On a cluster, Ray's scheduler and autoscaler have to know what a shard needs.
-            num_cpus=0 if self.is_local else 1,
-            memory=None if self.is_local else settings.memory_bytes,
-            scheduling_strategy="SPREAD",
-            max_restarts=-1,
-            max_task_retries=0,
-        ).remote(settings)
+    def _create_actor(self, settings: ShardSettings, number: int) -> Any:
+        """Start an actor, or find the one that another server of a cluster has started."""
+        kind = ShardActor if self.is_local else SharedShardActor
+        options: dict[str, Any] = {
+            "scheduling_strategy": "SPREAD",
+            "max_restarts": -1,
+            "max_task_retries": 0,
+            "num_cpus": 0,
+        }
+        if not self.is_local:
+            options |= {
+                # Ray's scheduler and autoscaler have to know what a shard needs.
+                "num_cpus": 1,
+                "memory": settings.memory_bytes,
+                "name": self.make_actor_name(settings, number),
+                "namespace": _NAMESPACE,
+                "lifetime": "detached",
+                "get_if_exists": True,
+            }
+        remote = self.ray.remote(concurrency_groups=CONCURRENCY_GROUPS)(kind)
+        return remote.options(**options).remote(settings)
+
+    def make_actor_name(self, settings: ShardSettings, number: int) -> str:
+        """Return the name by which servers with the same settings find the same shard."""
+        return f"shard-{hash_key(repr((settings, self.shards, __version__)))}-{number}"
 
     def _count_nodes(self) -> int:
         """Count the nodes that have a CPU for a shard; the head often offers none."""
@@ -181,7 +212,7 @@ def _connect(ray: Any, address: ClusterAddress) -> None:
         }
     else:
         _check_reachable(address)
-        options |= {"address": address.text, "namespace": "tracklight"}
+        options |= {"address": address.text, "namespace": _NAMESPACE}
     attempts = _LOCAL_ATTEMPTS if address.is_local else 1
     for attempt in range(1, attempts + 1):
         try:

@@ -1,8 +1,8 @@
 """The server's side of a shard that is a Ray actor.
 
-Ray restarts an actor whose process or node has died, but the new process has no runs. Every
-process therefore has an identifier, its instance, which callers pass. After a failure, a timeout or
-a call that reaches another instance, the shard is unavailable and its methods raise
+Ray restarts an actor whose process or node has died, but the new process has no runs. A process
+therefore gives every server an identifier, its instance, which callers pass. After a failure, a
+timeout or a call that reaches another instance, the shard is unavailable and its methods raise
 `UnavailableError` at once. `ShardMonitor` waits until the actor answers again, and has a new
 instance read all runs of the shard before it becomes available.
 """
@@ -10,6 +10,7 @@ instance read all runs of the shard before it becomes available.
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -76,6 +77,7 @@ class RemoteShard:
         self._create_actor = create_actor
         self._query_timeout_s = query_timeout_s
         self._on_change = on_change
+        self._client = secrets.token_hex(8)
         self._actor = create_actor()
         self._lock = threading.Lock()
         self._refresh_lock = threading.RLock()
@@ -92,7 +94,7 @@ class RemoteShard:
 
     def start(self, timeout_s: float) -> ActorState:
         """Wait until the actor runs; raises what Ray raises if it cannot."""
-        state: ActorState = self._ray.get(self._start("describe"), timeout=timeout_s)
+        state: ActorState = self._ray.get(self._start("describe", self._client), timeout=timeout_s)
         self._state, self._is_available = state, True
         return state
 
@@ -113,7 +115,7 @@ class RemoteShard:
         """Ask the actor for a sign of life; if it is a new one, let it read all runs."""
         try:
             state: ActorState = self._ray.get(
-                self._start("describe"), timeout=self._query_timeout_s
+                self._start("describe", self._client), timeout=self._query_timeout_s
             )
         except self._ray.exceptions.ActorUnavailableError:  # Ray is restarting it
             self._lose("it is restarting")
@@ -124,17 +126,28 @@ class RemoteShard:
             self._lose(error)
         else:
             if self._state is None or state.instance != self._state.instance:
-                self._lose("it was restarted")
+                self._lose("it was restarted, or has forgotten this server")
                 self._read_all(state)
             elif not self._is_available:
                 self._set_available()
 
     def close(self) -> None:
+        """Give the shard up; its actor ends, unless other servers use it."""
+        instance = "" if self._state is None else self._state.instance
+        is_unused = True
         try:
-            self._ray.get(self._start("close"), timeout=_CLOSE_TIMEOUT_S)
+            is_unused = self._ray.get(self._start("close", instance), timeout=_CLOSE_TIMEOUT_S)
         except self._ray.exceptions.RayError as error:
             _log.warning("a shard could not store its cache: %s", error)
-        self._ray.kill(self._actor)
+        if is_unused:
+            self._ray.kill(self._actor)
+
+    def list_held_runs(self) -> tuple[str, ...]:
+        """Return the runs that the actor has for other servers as well; none if it is lost."""
+        try:
+            return self._query("list_runs")  # type: ignore[no-any-return]
+        except UnavailableError:
+            return ()
 
     @property
     def missing_runs(self) -> tuple[str, ...]:
@@ -193,8 +206,9 @@ class RemoteShard:
         except UnavailableError:
             known = self._run_infos
             return tuple(known.get(run) or _make_unread_run(run) for run in self._assigned)
-        self._run_infos = {info.name: info for info in infos}
-        return infos
+        # Other servers may have found runs that this one has not.
+        self._run_infos = {info.name: info for info in infos if info.name in self._assigned}
+        return tuple(self._run_infos.values())
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
         return self._query("tags", run)  # type: ignore[no-any-return]
@@ -258,27 +272,28 @@ class RemoteShard:
         if state is None:
             return set()
         try:
-            return self._wait(self._start(method, state.instance, *args))
+            return self._wait(state.instance, self._start(method, state.instance, *args))
         except StaleInstanceError:
             self._lose("it was restarted")
         except self._ray.exceptions.RayError as error:
             self._lose(error)
         return set()
 
-    def _wait(self, reference: Any) -> set[str]:
+    def _wait(self, instance: str, reference: Any) -> set[str]:
         """Wait for a refresh and follow its progress."""
         while not self._ray.wait([reference], timeout=_PROGRESS_INTERVAL_S)[0]:
-            self._progress = self._ray.get(self._start("progress"))
+            self._progress = self._ray.get(self._start("progress", instance))
         result: RefreshResult = self._ray.get(reference).get()
         self._problems, self._progress = result.problems, result.progress
-        METER.set_shard(result.instance, result.requests)
+        METER.set_shard(result.process, result.requests)
         return result.changed
 
     def _read_all(self, state: ActorState) -> None:
         """Let a new instance read all runs; it is available when it has."""
         with self._refresh_lock:
             try:
-                self._wait(self._start("refresh", state.instance, self._assigned, ()))
+                reference = self._start("refresh", state.instance, self._assigned, ())
+                self._wait(state.instance, reference)
             except (StaleInstanceError, self._ray.exceptions.RayError):
                 return  # it ended as well; the next check finds another one
             self._state = state

@@ -1,5 +1,6 @@
-"""What object stores need besides reading: request counts, a request budget, partial listings.
+"""What object stores need besides reading: request counts, a budget, partial listings, and
+notifications of changes.
 
-`tracklight.logdir.remote` uses both modules; they know nothing about fsspec. Start reading at
+`tracklight.logdir.remote` uses these modules; they know nothing about fsspec. Start reading at
 `listing.py`.
 """

@@ -11,6 +11,9 @@ A listing of S3 returns 1,000 keys per request, one request after the other, so 
   is the longest time until a new run in an inactive folder is found.
 
 A log of up to 1,000 keys is one request, and always listed completely.
+
+With notifications (`tracklight.logdir.stores.notifications`), only folders are listed of which a
+change was reported, and everything once per hour, in case a notification was lost.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from typing import Protocol
 
 from tracklight.errors import Message
 from tracklight.logdir.filesystem import FileStat
+from tracklight.logdir.stores.notifications import NotificationQueue
 from tracklight.logdir.stores.requests import KEYS_PER_PAGE, METER, count_pages
 
 #: How long a folder counts as active after a file in it was written.
@@ -31,6 +35,8 @@ ACTIVE_S = 600.0
 #: The longest time between two complete listings.
 MAX_COMPLETE_INTERVAL_S = 300.0
 _S_PER_REQUEST = 1.0
+#: The same with notifications.
+NOTIFIED_INTERVAL_S = 3600.0
 
 #: A folder with more keys is split into its subfolders, if they have enough keys each on average.
 _MIN_SPLIT_KEYS = 4 * KEYS_PER_PAGE
@@ -61,6 +67,7 @@ class StoreListing:
         root: The key of the folder.
         clock: Returns the time in seconds since some point.
         wall_clock: Returns the time that files are stamped with.
+        queue: Reports changes; None to look for them.
     """
 
     def __init__(
@@ -69,6 +76,7 @@ class StoreListing:
         root: str,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
+        queue: NotificationQueue | None = None,
     ) -> None:
         #: All known files by key.
         self.files: Files = {}
@@ -87,6 +95,11 @@ class StoreListing:
         self._entry_counts: Counter[str] = Counter()
         #: When a change was last seen in a folder.
         self._active: dict[str, float] = {}
+        self._queue = queue
+        #: Folders of which a change was reported and that were not listed since.
+        self._notified: set[str] = set()
+        if queue is not None:
+            queue.subscribe(root)
 
     def update(self) -> list[Message]:
         """List what may have changed; return messages about what could not be listed.
@@ -97,22 +110,37 @@ class StoreListing:
         if not self._is_known:
             self._list_all()
             return []
-        folders = self._pick_folders()
-        is_complete = self._cost <= max(1, len(folders)) or self._is_due()
+        is_notified = self._take_notifications()
+        active = self._notified if is_notified else self._get_active()
+        folders = self._pick_folders(active)
+        interval_s = min(self._cost * _S_PER_REQUEST, MAX_COMPLETE_INTERVAL_S)
+        if is_notified and not any(map(self._is_too_large, active)):
+            interval_s = NOTIFIED_INTERVAL_S
+        is_due = self._clock() - self._complete_s >= interval_s
+        if is_notified and not active and not is_due:
+            return []
+        is_complete = is_due or self._cost <= max(1, len(folders))
         wait_s = METER.get_wait_s(self._cost if is_complete else len(folders))
         if wait_s > 0 and METER.budget is not None:
             return [_describe_spent(METER.budget.per_hour, self._wall_clock() + wait_s)]
         if not is_complete:
-            return self._list_folders(folders)
-        try:
-            self._list_all()
-        except OSError as error:
-            return [_describe_failure(self._root, error)]
-        return []
+            problems = self._list_folders(folders)
+        else:
+            try:
+                self._list_all()
+                problems = []
+            except OSError as error:
+                problems = [_describe_failure(self._root, error)]
+        if not problems:
+            kept = () if is_complete else filter(self._is_too_large, self._notified)
+            self._notified = set(kept)
+        return problems
 
-    def _is_due(self) -> bool:
-        interval_s = min(self._cost * _S_PER_REQUEST, MAX_COMPLETE_INTERVAL_S)
-        return self._clock() - self._complete_s >= interval_s
+    def _take_notifications(self) -> bool:
+        """Add reported folders to `_notified`; return whether all changes are reported."""
+        folders = None if self._queue is None else self._queue.take(self._root)
+        self._notified |= folders or set()
+        return folders is not None
 
     # ---- complete listings
 
@@ -210,17 +238,24 @@ class StoreListing:
             if is_changed:
                 self._active[_get_folder(key)] = now_s
 
-    def _pick_folders(self) -> list[str]:
-        """Return the folders to list between complete listings, none of them listed twice."""
+    def _get_active(self) -> Iterable[str]:
+        """Return the folders in which a change was seen lately, or was reported."""
         now_s = self._clock()
         self._active = {
             folder: seen_s for folder, seen_s in self._active.items() if now_s - seen_s < ACTIVE_S
         }
-        extended = {self._extend(folder) for folder in self._active}
-        # Direct entries of a very large folder are left to the next complete listing.
-        picked = {it for it in extended if self._entry_counts[it] <= KEYS_PER_PAGE}
+        return self._active.keys() | self._notified
+
+    def _pick_folders(self, active: Iterable[str]) -> list[str]:
+        """Return the folders to list between complete listings, none of them listed twice."""
+        extended = {self._extend(folder) for folder in active}
+        picked = {folder for folder in extended if not self._is_too_large(folder)}
         whole = {folder for folder in picked if not self._is_large(folder)}
         return [folder for folder in picked if whole.isdisjoint(self._iter_folders(folder))]
+
+    def _is_too_large(self, folder: str) -> bool:
+        """Return whether direct entries of a folder are left to the next complete listing."""
+        return self._entry_counts[self._extend(folder)] > KEYS_PER_PAGE
 
     def _extend(self, folder: str) -> str:
         """Return the largest folder at or above one that fits into one response."""

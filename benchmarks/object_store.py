@@ -1,0 +1,107 @@
+"""A log of 100,000 runs in a bucket of a local S3 server.
+
+Each run has 20 tags of 100 points. Times begin when the command is started. The server of the
+bucket runs on the same machine and takes a part of its processors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from benchmarks.make_logs import Scalars, get_scalars
+from benchmarks.report import Row, format_s
+from benchmarks.s3_server import BUCKET, FOLDER
+from benchmarks.website import Website, start_website
+
+_CHART_RUNS = 1000
+_MAX_FIRST_S = 1.5
+_TABLE = {"columns": ["name", "start", "last:metric/00000"]}
+_FILTER = 'last("metric/00000") > 0 and run_0000'
+#: Runs of the bucket; fewer for a shorter measurement.
+_RUNS = int(os.environ.get("TRACKLIGHT_BENCH_RUNS", "100000"))
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    runs = 2_000 if quick else _RUNS
+    folder = get_scalars(Scalars(runs=1, tags=20, steps=100))
+    (file,) = folder.glob("*/events*")
+    server = [sys.executable, "-m", "benchmarks.s3_server", str(runs), str(file)]
+    with start_website(server) as bucket:
+        with tempfile.TemporaryDirectory() as cache:
+            yield from _measure_server(runs, bucket, cache)
+
+
+def _measure_server(runs: int, bucket: Website, cache: str) -> Iterator[Row]:
+    what = f"S3, {runs:,} runs"
+    started_s = time.perf_counter()
+    with _open_board(bucket, cache) as site:
+        _wait_until_loaded(site, runs)
+        yield Row(
+            f"{what}: first index ({_describe_requests(bucket)}, {site.measure_memory()})",
+            format_s(time.perf_counter() - started_s),
+        )
+        for name, path, body, limit_s in (
+            ("first page of the run table", "api/v1/runs/table", _TABLE, _MAX_FIRST_S),
+            ("the same, filtered", "api/v1/runs/table", {**_TABLE, "filter": _FILTER}, None),
+            ("a chart with 1,000 runs", "api/v1/scalars/query", _make_chart(runs), None),
+            ("the same again", "api/v1/scalars/query", _make_chart(runs), None),
+        ):
+            seconds = _time(site, path, body)
+            must = "" if limit_s is None else f"under {format_s(limit_s)}"
+            reached = None if limit_s is None else seconds < limit_s
+            yield Row(f"… {name}", format_s(seconds), must=must, reached=reached)
+    started_s = time.perf_counter()
+    with _open_board(bucket, cache) as site:
+        _wait_until_loaded(site, runs)
+        yield Row(
+            f"… start with a cache ({_describe_requests(bucket)}, {site.measure_memory()})",
+            format_s(time.perf_counter() - started_s),
+        )
+
+
+@contextmanager
+def _open_board(bucket: Website, cache: str) -> Iterator[Website]:
+    url = f"s3://{BUCKET}/{FOLDER}"
+    command = [sys.executable, "-m", "tracklight", f"--logdir={url}", "--port=0"]
+    environment = {
+        "XDG_CACHE_HOME": cache,
+        "AWS_ENDPOINT_URL": bucket.url.rstrip("/"),
+        "AWS_ACCESS_KEY_ID": "bench",
+        "AWS_SECRET_ACCESS_KEY": "bench",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with start_website(command, environment) as site:
+        yield site
+
+
+def _wait_until_loaded(site: Website, runs: int) -> None:
+    while True:
+        status = site.get("api/v1/status")["status"]
+        if not status["loading"] and site.post("api/v1/runs/table", {})["total"] == runs:
+            return
+        time.sleep(0.2)
+
+
+def _make_chart(runs: int) -> dict[str, Any]:
+    names = [f"run_{number:06}" for number in range(0, runs, max(1, runs // _CHART_RUNS))]
+    return {"runs": names[:_CHART_RUNS], "charts": [{"id": "0", "tags": ["metric/00000"]}]}
+
+
+def _time(site: Website, path: str, body: dict[str, Any]) -> float:
+    started_s = time.perf_counter()
+    site.post(path, body)
+    return time.perf_counter() - started_s
+
+
+def _describe_requests(bucket: Website) -> str:
+    with urllib.request.urlopen(bucket.url + "requests") as response:
+        counts: dict[str, int] = json.load(response)
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items())) + " requests"
