@@ -57,6 +57,15 @@ def test_values_survive_a_round_trip_and_selection(values: list[object]) -> None
     assert column.find_missing().tolist() == missing
 
 
+def test_selection_of_all_rows_copies_nothing() -> None:
+    table = make_table([{"x": 1, "text": "a"}, {"x": 2, "text": "b"}, {"x": 3, "text": "a"}])
+    for rows in (np.array([True, True, True]), np.arange(3)):
+        taken = table.take(rows)
+        assert all(taken.columns[name] is column for name, column in table.columns.items())
+    for rows, expected in (([0, 2, 1], [1, 3, 2]), ([0, 1], [1, 2]), ([0, 1, 1], [1, 2, 2])):
+        assert table.take(rows).get_column("x").values.tolist() == expected
+
+
 def test_integer_column_becomes_float_by_an_edit() -> None:
     column = make_column("x", [1, 2, 3]).with_values(np.array([1]), [2.5])
     assert column.type == "float"

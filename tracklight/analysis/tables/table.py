@@ -96,11 +96,13 @@ class DataTable:
             )
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> DataTable:
-        """Return a table of some rows, which may be repeated."""
+        """Return a table of some rows, which may be repeated. All rows are not copied."""
         index = np.asarray(rows)
         if index.dtype == np.bool_:
             index = np.flatnonzero(index)
-        columns = [column.take(index) for column in self.columns.values()]
+        columns: Iterable[DataColumn] = self.columns.values()
+        if len(index) != self.row_count or not np.array_equal(index, np.arange(self.row_count)):
+            columns = [column.take(index) for column in columns]
         return DataTable(columns, row_count=len(index))
 
     def select(self, names: Iterable[str]) -> DataTable:
