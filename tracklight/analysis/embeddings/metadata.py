@@ -209,7 +209,9 @@ class LabelColumn:
         if self.numbers is None:
             return np.zeros(self.row_count, np.bool_)
         # The page compares the same float32 numbers with the ends as they are.
-        return (self.numbers >= np.float64(low)) & (self.numbers <= np.float64(high))
+        is_inside: NDArray[np.bool_] = self.numbers >= np.float64(low)
+        is_inside &= self.numbers <= np.float64(high)
+        return is_inside
 
     def match_values(self, texts: Collection[str]) -> NDArray[np.bool_]:
         """Return which rows have one of some texts."""
