@@ -82,7 +82,7 @@ PROFILED_NAMES = (
     r"|void .*|bfloat16|key=value|Holistic Trace Analysis|SQL"
     r"|\b(train|python|Dataset|Shuffle|Prefetch|Root|Relu|Cast|Mean|Mul|copy|output)\b"
     # Tables, columns and types of queries.
-    r"|\b(events?|steps?|ops?|kernels|process|track|category|name|number|text|bool)\b"
+    r"|\b(events?|steps?|ops?|kernels|counters|process|track|category|name|number|text|bool)\b"
     r"|(SELECT|FROM|WHERE|ORDER BY|LIMIT)\b.*"
 )
 #: Types of tensors and operations, frameworks, and functions called in a hint.

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -127,10 +128,13 @@ def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
         expect(page.get_by_role("article", name=name).get_by_role("img")).to_be_visible()
     matrix = page.get_by_role("region", name="Confusion matrix of Overall")
     cells = matrix.locator("td").all_inner_texts()
-    counts = [int(cell.split()[0].replace(",", "")) for cell in cells]
+    counts = np.array([int(cell.split()[0].replace(",", "")) for cell in cells]).reshape(3, 3)
+    # The last row and column are totals.
+    np.testing.assert_array_equal(counts[2], counts[:2].sum(axis=0))
+    np.testing.assert_array_equal(counts[:, 2], counts[:, :2].sum(axis=1))
+    assert counts[2, 2] == 4000
     result = evaluate(3)
-    recall = counts[3] / (counts[2] + counts[3])
-    assert sum(counts) == 4000
+    recall = counts[1, 1] / counts[1, 2]
     assert recall == pytest.approx(result.get("recall", "Overall", threshold=0.5), abs=2e-3)
     choose(page, "Evaluation: Evaluation", "tfma")
     page.get_by_role("button", name="Validation", exact=True).click()
