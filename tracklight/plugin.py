@@ -31,7 +31,7 @@ from tracklight.analysis.media.static_export import (
     tag_path,
     value_path,
 )
-from tracklight.analysis.media.time_limits import match_lines
+from tracklight.analysis.media.time_limits import Deadline, match_lines
 from tracklight.analysis.media.values import (
     SeriesSteps,
     StepsRequest,
@@ -92,6 +92,7 @@ __all__ = [
     "Dashboard",
     "DataAccess",
     "DataFiles",
+    "Deadline",
     "DebugEventFile",
     "Empty",
     "EvaluationFile",
