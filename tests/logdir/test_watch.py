@@ -103,10 +103,19 @@ def test_reports_new_run(tmp_path: Path, start: Start) -> None:
     watcher = start(tmp_path)
     path = add(tmp_path / "a" / "new" / "run")
     wait_for_root(watcher, tmp_path)
-    while watcher.wait(0.3):
+    while watcher.wait(1.0):
         pass
     append(path)
     assert watcher.wait(LIMIT_S) == Changes(files=frozenset([str(path)]))
+
+
+def test_lists_root_with_new_directory_again(tmp_path: Path, start: Start) -> None:
+    """Files that are created before the kernel watches their directory cause no event."""
+    watcher = start(tmp_path)
+    (tmp_path / "run").mkdir()
+    wait_for_root(watcher, tmp_path)
+    assert watcher.wait(LIMIT_S) == Changes(roots=frozenset([Root("", str(tmp_path))]))
+    assert not watcher.wait(1.0)
 
 
 def test_reports_profiler_captures(tmp_path: Path, start: Start) -> None:

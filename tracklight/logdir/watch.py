@@ -35,6 +35,9 @@ _log = logging.getLogger(__name__)
 #: Polling may take this share of the time, as long as the delay stays below the maximum.
 _MAX_POLL_SHARE = 0.1
 _MAX_POLL_DELAY_S = 60.0
+#: A root with a new directory is listed again after this time, or the time that listing takes:
+#: files that were created before the kernel watched the directory cause no event.
+_NEW_DIRECTORY_DELAY_S = 0.5
 
 #: Events are collected until none came for a step, but not longer than the debounce time.
 _STEP_MS = 25
@@ -165,6 +168,10 @@ class Watcher:
             watched = self._watched[root]
             interval_s = watched.get_interval_s(self._intervals, self._events.is_complete)
             watched.due_s = now_s + max(interval_s, delay_s)
+            if watched.has_new_directory:
+                watched.has_new_directory = False
+                soon_s = now_s + max(_NEW_DIRECTORY_DELAY_S, cost_s)
+                watched.due_s = min(watched.due_s, soon_s)
 
     def _update_watches(self) -> None:
         paths: dict[str, tuple[int, int]] = {}
@@ -183,8 +190,13 @@ class Watcher:
             is_log = is_event_file(name)
             if event is Event.modified and is_log and not self._has_links():
                 files.add(path)
-            elif is_log or event is Event.deleted or os.path.isdir(path):
+            elif is_log or event is Event.deleted:
                 roots.update(self._iter_roots(path))
+            elif os.path.isdir(path):
+                above = [*self._iter_roots(path)]
+                roots.update(above)
+                for root in above:
+                    self._watched[root].has_new_directory |= event is Event.added
             # Only when it is created: writing a large file takes long, and the next poll sees the
             # result.
             elif event is Event.added and (is_capture(name) or is_tensor_file(name)):
@@ -215,6 +227,8 @@ class _WatchedRoot:
         self.linked: frozenset[str] = frozenset()
         #: When to list it again, with or without an event; the first time is now.
         self.due_s = 0.0
+        #: Whether an event was about a new directory since the root was listed.
+        self.has_new_directory = False
         self._linked_paths: WatchedPaths = {}
         self._paths: WatchedPaths = {}
         self._watchable: WatchedPaths = {}
