@@ -45,11 +45,11 @@ def measure(quick: bool) -> Iterator[Row]:
 
 def _measure_overhead(quick: bool) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        numbers = ("1", "16") if quick else ("7", "32")
-        shares = _run_probe("training", folder, *numbers)
+        rounds, steps, size = ("1", "1", "16") if quick else ("21", "7", "32")
+        shares = _run_probe("training", folder, rounds, size)
         peers = f"{shares['anomaly']:.1%} (set_detect_anomaly)"
         if importlib.util.find_spec("tensorflow") is not None:
-            dump = _run_probe("dump", f"{folder}/dump", *numbers)
+            dump = _run_probe("dump", f"{folder}/dump", steps, size)
             peers += f", {dump['dump']:.1%} (TensorFlow's dump, FULL_HEALTH)"
     labels = {
         "health": ("outputs and gradients of every step", 0.08),
