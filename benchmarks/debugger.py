@@ -45,7 +45,7 @@ def measure(quick: bool) -> Iterator[Row]:
 
 def _measure_overhead(quick: bool) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        rounds, steps, size = ("1", "1", "16") if quick else ("21", "7", "32")
+        rounds, steps, size = ("1", "1", "16") if quick else ("11", "7", "32")
         shares = _run_probe("training", folder, rounds, size)
         peers = f"{shares['anomaly']:.1%} (set_detect_anomaly)"
         if importlib.util.find_spec("tensorflow") is not None:
