@@ -87,12 +87,16 @@ describe('ticks', () => {
     expect(tickLabels([2, 8], 3, 'log')).toEqual(['2', '4', '6', '8']);
   });
 
-  test('the ends of a rounded range have ticks', () => {
+  test('the ends of a rounded range have ticks where these leave little room empty', () => {
     for (let high = 1.01; high < 99; high *= 1.013) {
       const [from, to] = niceRange([0.1, high], 4);
       const values = makeTicks('linear', 'number', [from, to], 4).map(({ value }) => value);
       expect(values[0]).toBe(from);
-      expect(values.at(-1)).toBe(to);
+      const last = values.at(-1) ?? Number.NaN;
+      const next = last + (values[1] ?? Number.NaN) - (values[0] ?? Number.NaN);
+      if (last < to) expect(next - high).toBeGreaterThan(0.3 * (high - 0.1));
+      else expect(last).toBe(to);
+      expect(to - high).toBeLessThanOrEqual(0.3 * (high - 0.1));
     }
   });
 
@@ -100,6 +104,8 @@ describe('ticks', () => {
     expect(niceRange([0.03, 0.97], 5)).toEqual([0, 1]);
     expect(niceRange([-3.2, 7.1], 5)).toEqual([-4, 8]);
     expect(niceRange([0.2, 0.2], 5)).toEqual([0.2, 0.2]);
+    expect(niceRange([-1, 1000], 3)).toEqual([-100, 1000]);
+    expect(niceRange([-1, 11], 4)).toEqual([-1, 11]);
   });
 
   const labelsOf = (ticks: readonly Tick[]): string[] => ticks.map(({ label }) => label);

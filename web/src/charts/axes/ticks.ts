@@ -46,16 +46,23 @@ function roundToStep(value: number, step: number): number {
   return digits > 100 ? value : Number(value.toFixed(Math.min(100, digits)));
 }
 
+/** The largest share of a range that rounding may leave empty at one end. */
+const MAX_EMPTY_SHARE = 0.3;
+
 /**
  * Round a range outwards to multiples of a nice step. The rounded range may have a larger step; its
- * ends are then multiples of that one, so that both have a tick.
+ * ends are then multiples of that one, so that both have a tick. An end that would leave much of
+ * the chart empty is rounded to a fifth of the step instead.
  */
 export function niceRange(span: NumberRange, count: number): NumberRange {
   const step = niceStep(span[1] - span[0], count);
   if (!(step > 0) || !Number.isFinite(step)) return span;
   const wider = expandToMultiples(span, step);
-  const larger = niceStep(wider[1] - wider[0], count);
-  return larger > step ? expandToMultiples(span, larger) : wider;
+  const larger = Math.max(step, niceStep(wider[1] - wider[0], count));
+  const [low, high] = expandToMultiples(span, larger);
+  const [closeLow, closeHigh] = expandToMultiples(span, larger / 5);
+  const room = MAX_EMPTY_SHARE * (span[1] - span[0]);
+  return [span[0] - low > room ? closeLow : low, high - span[1] > room ? closeHigh : high];
 }
 
 function expandToMultiples([low, high]: NumberRange, step: number): NumberRange {
