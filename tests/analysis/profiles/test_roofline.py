@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.kernels import Precision
+from tests.analysis.profiles.sample_captures import DATA, open_file, read_case
+from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.kernels import measure_precision
 from tracklight.analysis.profiles.ops import OpSide
 from tracklight.analysis.profiles.roofline import (
+    PrecisionRate,
     RooflinePoint,
-    choose_peak_precision,
+    combine_peaks,
     estimate_torch_cost,
     find_peak_rates,
 )
@@ -55,10 +62,105 @@ def test_utilization_needs_a_device() -> None:
     assert AnalyzedTrace(open_file("tcpu.pt.trace.json.gz")).utilization is None
 
 
-def test_peak_is_that_of_the_precision_used() -> None:
-    assert choose_peak_precision(Precision(2, 1, 5), ["gemm_tf32"]) == "fp16"
-    assert choose_peak_precision(Precision(0, 1, 0), ["sm80_tf32_gemm", "add"]) == "tf32"
-    assert choose_peak_precision(Precision(0, 1, 0), ["sgemm"]) == "fp32"
+#: FLOPs of the matrix products in the capture of FP8.
+FLOPS = 2.0 * 4096**3
+SCALED_MM, MM = "aten::_scaled_mm", "aten::mm"
+#: The input types, and a part of the name of the kernel, of matrix products in other precisions.
+OTHER_TYPES = {
+    "fp4": ("c10::Float4_e2m1fn_x2", "gemm"),
+    "fp16": ("c10::BFloat16", "nvjet_sm90_tst_128x128"),
+    "tf32": ("float", "sm80_xmma_gemm_f32f32_tf32f32"),
+    "fp32": ("float", "sm80_xmma_gemm_f32f32_f32f32_f32"),
+    "fp64": ("double", "cutlass_80_tensorop_d884gemm"),
+    "unknown": ("signed char", "gemm_int8"),
+}
+
+
+def _write_capture(path: Path, other: str, calls: int, device: str = "NVIDIA H200") -> Trace:
+    """Open the capture of FP8 with the first calls in another precision."""
+    content = json.loads(gzip.decompress((DATA / "torch_fp8.pt.trace.json.gz").read_bytes()))
+    content["deviceProperties"][0]["name"] = device
+    type, kernel = OTHER_TYPES[other]
+    events: list[dict[str, Any]] = content["traceEvents"]
+    products = [event for event in events if event["name"] == SCALED_MM][:calls]
+    ids = {event["args"]["External id"] for event in products}
+    for event in events:
+        if event.get("args", {}).get("External id") not in ids:
+            continue
+        if event["name"] == SCALED_MM:
+            event["name"] = SCALED_MM if other == "fp4" else MM
+            event["args"]["Input type"] = [type, type]
+        elif event.get("cat") == "kernel":
+            event["name"] = kernel
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return open_capture(path)
+
+
+def test_fp8_is_compared_with_the_peak_of_fp8() -> None:
+    use = AnalyzedTrace(open_file("torch_fp8.pt.trace.json.gz")).utilization
+    assert use is not None and use.precision == "fp8"
+    assert use.peak_flops_per_s == 1979e12
+    assert 989e12 < use.flops_per_s < use.peak_flops_per_s
+    assert [each.precision for each in use.precisions] == ["fp8"]
+
+
+@pytest.mark.parametrize(
+    ("other", "peak"), [("fp16", 989e12), ("tf32", 495e12), ("fp32", 67e12), ("fp64", 67e12)]
+)
+def test_each_precision_has_its_own_peak(tmp_path: Path, other: str, peak: float) -> None:
+    use = AnalyzedTrace(_write_capture(tmp_path / "mixed.pt.trace.json", other, 6)).utilization
+    assert use is not None and use.precision == "fp8"
+    window_s = use.window_ms / 1e3
+    wide, narrow = sorted(use.precisions, key=lambda each: each.flops_per_s)
+    assert (wide.precision, wide.peak_flops_per_s) == (other, peak)
+    assert (narrow.precision, narrow.peak_flops_per_s) == ("fp8", 1979e12)
+    assert wide.flops_per_s == pytest.approx(6 * FLOPS / window_s)
+    assert narrow.flops_per_s == pytest.approx(15 * FLOPS / window_s)
+    # At the peaks it would take this long, which is the share of the time of the capture.
+    fastest_s = 15 * FLOPS / 1979e12 + 6 * FLOPS / peak
+    assert use.peak_flops_per_s is not None
+    assert use.flops_per_s / use.peak_flops_per_s == pytest.approx(fastest_s / window_s)
+
+
+def test_tf32_is_told_by_the_names_of_kernels() -> None:
+    """PyTorch uses TF32 in convolutions, unless they are small, and not in matrix products."""
+    use = AnalyzedTrace(open_file("tgpu.pt.trace.json.gz")).utilization
+    assert use is not None
+    tf32, fp32 = use.precisions
+    assert (tf32.precision, tf32.peak_flops_per_s) == ("tf32", 495e12)
+    assert (fp32.precision, fp32.peak_flops_per_s) == ("fp32", 67e12)
+    # Three steps: the first convolution, the linear layer and its two gradients.
+    flops = 3 * 2 * (32 * 32 * 64 * 64 * 27 + 3 * 32 * 4096 * 10)
+    assert fp32.flops_per_s == pytest.approx(flops / use.window_ms * 1e3)
+
+
+@pytest.mark.parametrize("other", ["fp4", "unknown"])
+def test_peak_of_a_mix_is_unknown_if_one_is(tmp_path: Path, other: str) -> None:
+    """An H200 has no units for FP4, and integers are no FLOPs."""
+    use = AnalyzedTrace(_write_capture(tmp_path / "mixed.pt.trace.json", other, 6)).utilization
+    assert use is not None and use.peak_flops_per_s is None
+    peaks = {each.precision: each.peak_flops_per_s for each in use.precisions}
+    assert peaks == {"fp8": 1979e12, other: None}
+
+
+def test_peak_in_fp8_is_unknown_if_the_device_has_none(tmp_path: Path) -> None:
+    capture = _write_capture(tmp_path / "a.pt.trace.json", "fp16", 0, "NVIDIA A100-SXM4-80GB")
+    use = AnalyzedTrace(capture).utilization
+    assert use is not None and use.peak_flops_per_s is None and use.peak_bytes_per_s == 2.04e12
+
+
+def test_time_in_eight_bits_is_a_part_of_low_precision(tmp_path: Path) -> None:
+    precision = measure_precision(open_file("torch_fp8.pt.trace.json.gz"))
+    assert precision.byte_ps == precision.low_ps == pytest.approx(2_027.48e6)
+    precision = measure_precision(_write_capture(tmp_path / "a.pt.trace.json", "fp16", 20))
+    assert 0 < precision.byte_ps < precision.low_ps / 10
+
+
+def test_peaks_are_combined_by_the_time_at_each() -> None:
+    parts = [PrecisionRate("fp8", 2.0, 4.0), PrecisionRate("fp16", 1.0, 2.0)]
+    assert combine_peaks(parts) == 3.0
+    assert combine_peaks(parts[:1]) == 4.0
+    assert combine_peaks([*parts, PrecisionRate("unknown", 1.0, None)]) is None
 
 
 @pytest.mark.parametrize(
@@ -94,6 +196,10 @@ def test_measured_bandwidth_overrides_data_sheet() -> None:
 
 def test_estimates_peak_rates_of_unknown_device() -> None:
     rates = find_peak_rates(Device("Some Device", 100, 1e9, 1e12, 0, (9, 0)))
-    assert rates == (25.6e12, 204.8e12, 409.6e12, 1e12, True)
+    assert rates is not None and rates.is_estimate and rates.bytes_per_s == 1e12
+    assert (rates.fp32, rates.tf32, rates.fp16) == (25.6e12, 204.8e12, 409.6e12)
+    assert rates.fp8 == 2 * rates.fp16
+    old = find_peak_rates(Device("Some Device", 100, 1e9, 1e12, 0, (8, 0)))
+    assert old is not None and old.fp8 == 0
     assert find_peak_rates(Device("Some Device")) is None
     assert find_peak_rates(Device("NVIDIA T400", 10, 0.0, 0.0, 0, (7, 5))) is None

@@ -50,19 +50,6 @@ _MATMUL_KERNEL = re.compile(r"gemm|dot|conv|matmul|wgrad|dgrad|fprop", re.I)
 _NUMBER = re.compile(r"\d+")
 _NO_OP = Op("", "")
 
-#: Beginnings of the names of types of XLA and PyTorch, which has several of 8 and 4 bits.
-_LOW_PRECISION_TYPES = (
-    "float16", "bfloat16", "float8", "c10::Half", "c10::BFloat16", "c10::Float8", "c10::Float4",
-)  # fmt: skip
-_FULL_PRECISION_TYPES = frozenset({"float32", "float64", "float", "double"})
-#: Names of cuBLAS's newest kernels contain the types of matrices: t for bfloat16, q for 8 bits.
-_LOW_PRECISION_KERNEL = re.compile(
-    r"bf16|bfloat16|fp16|(?<!f)f16|half|h884|h1688|hmma|_hsh_|_tst_|nvjet_(sm\d+_)?[thq]", re.I
-)
-#: Matrix products of CUTLASS name their types, unless they multiply 32 or 64 bits.
-_FULL_PRECISION_KERNEL = re.compile(
-    r"f32f32|tf32|float|sgemm|ffma|tensorop_[sd]\d+gemm|nvjet_(sm\d+_)?[sd]", re.I
-)
 #: Characters of instruction names that are replaced by underscores in kernel names.
 _NAME_SEPARATORS = re.compile(r"[.-]")
 #: In place of the id of a program, if an event has none.
@@ -85,7 +72,7 @@ def detect_tensor_core_use(kernel: str, op_type: str) -> TensorCoreUse:
         return TensorCoreUse.NO
     if _TENSOR_CORE_KERNEL.search(kernel):
         return TensorCoreUse.YES
-    if is_tensor_core_op(op_type) and _is_matmul_kernel(kernel):
+    if is_tensor_core_op(op_type) and is_matmul_kernel(kernel):
         return TensorCoreUse.UNKNOWN
     return TensorCoreUse.NO
 
@@ -95,12 +82,13 @@ def is_tensor_core_op(op_type: str) -> bool:
     return op_type in (MATMUL, CONVOLUTION) or bool(_TENSOR_CORE_OP.match(op_type))
 
 
-def _is_matmul_kernel(kernel: str) -> bool:
+def is_matmul_kernel(kernel: str) -> bool:
     """Return whether a kernel does the work of a matrix product or convolution.
 
-    Such ops also launch kernels that transpose, fill or reduce.
+    Such ops also launch kernels that transpose, fill or reduce, or prepare the work of another,
+    after which they are named.
     """
-    return _MATMUL_KERNEL.search(kernel) is not None
+    return "init_device_workspace" not in kernel and _MATMUL_KERNEL.search(kernel) is not None
 
 
 # --- Kernels and their launches ------------------------------------------------------------------
@@ -190,7 +178,7 @@ def _make_kernel(
     if use == TensorCoreUse.UNKNOWN and op.name in low_precision:
         use = TensorCoreUse.YES  # the only way in which kernels of XLA multiply these types
     is_eligible = use == TensorCoreUse.YES or (
-        is_tensor_core_op(op.type) and _is_matmul_kernel(name)
+        is_tensor_core_op(op.type) and is_matmul_kernel(name)
     )
     return KernelStats(name, op, launch, use, is_eligible)
 
@@ -276,10 +264,43 @@ def _parse_float(text: str) -> float:
 
 
 class PrecisionKind(IntEnum):
-    LOW = 0
-    """At most 16 bits."""
-    FULL = 1
-    UNKNOWN = 2
+    """The type of the numbers that a kernel computes with, narrow ones first."""
+
+    FP4 = 0
+    FP8 = 1
+    FP16 = 2
+    """Also bfloat16."""
+    FP32 = 3
+    """Also TF32, which has the types of FP32."""
+    FP64 = 4
+    UNKNOWN = 5
+
+
+#: Beginnings of the names of types of XLA and PyTorch, which has several of 8 and 4 bits.
+_NARROW_TYPES = {
+    PrecisionKind.FP4: ("float4", "c10::Float4"),
+    PrecisionKind.FP8: ("float8", "c10::Float8"),
+    PrecisionKind.FP16: ("float16", "bfloat16", "c10::Half", "c10::BFloat16"),
+}
+_WIDE_TYPES = {
+    "float32": PrecisionKind.FP32,
+    "float": PrecisionKind.FP32,
+    "float64": PrecisionKind.FP64,
+    "double": PrecisionKind.FP64,
+}
+#: Matrix products of CUTLASS name their types, unless they multiply 32 or 64 bits. Names of the
+#: newest kernels of cuBLAS contain the types of matrices: t for bfloat16, q for 8 bits.
+_KERNEL_NAMES = {
+    PrecisionKind.FP4: re.compile(r"e2m1|(?<![a-z])(nv|mx)?fp4", re.I),
+    PrecisionKind.FP8: re.compile(r"e4m3|e5m2|fp8|float8|qgmma|nvjet_(sm\d+_)?q", re.I),
+    PrecisionKind.FP16: re.compile(
+        r"bf16|bfloat16|fp16|(?<!f)f16|half|h884|h1688|hmma|_hsh_|_tst_|nvjet_(sm\d+_)?[th]", re.I
+    ),
+    PrecisionKind.FP64: re.compile(r"dgemm|tensorop_d\d+gemm|nvjet_(sm\d+_)?d|f64f64", re.I),
+    PrecisionKind.FP32: re.compile(
+        r"f32f32|tf32|float|sgemm|ffma|tensorop_s\d+gemm|nvjet_(sm\d+_)?s", re.I
+    ),
+}
 
 
 class Precision(NamedTuple):
@@ -289,6 +310,8 @@ class Precision(NamedTuple):
     """In at most 16 bits."""
     full_ps: int
     unknown_ps: int
+    byte_ps: int = 0
+    """In at most 8 bits; a part of ``low_ps``."""
 
     @property
     def low_share(self) -> float | None:
@@ -306,12 +329,14 @@ def measure_precision(trace: Trace, event_parts: Int64 | None = None) -> Precisi
     """
     event_parts = classify_events(trace) if event_parts is None else event_parts
     kernels = np.flatnonzero((event_parts == StepPart.DEVICE_COMPUTE) & trace.on_device)
-    precision, duration = _classify_precision(trace)[kernels], trace.duration_ps[kernels]
-    low, full, unknown = (int(duration[precision == kind].sum()) for kind in PrecisionKind)
-    return Precision(low, full, unknown)
+    precision, duration = classify_precision(trace)[kernels], trace.duration_ps[kernels]
+    fp4, fp8, fp16, fp32, fp64, unknown = (
+        int(duration[precision == kind].sum()) for kind in PrecisionKind
+    )
+    return Precision(fp4 + fp8 + fp16, fp32 + fp64, unknown, fp4 + fp8)
 
 
-def _classify_precision(trace: Trace) -> Int32:
+def classify_precision(trace: Trace) -> Int32:
     """Return the `PrecisionKind` of each event. That of host events is unknown."""
     precision = np.full(len(trace), PrecisionKind.UNKNOWN, np.int32)
     kernels = np.flatnonzero(trace.on_device)
@@ -365,7 +390,7 @@ def _expand(kinds: Sequence[PrecisionKind | None], inverse: Int64) -> Int32:
 def _get_instruction_precision(modules: Iterable[HloModule]) -> dict[str, PrecisionKind]:
     """Return the precision of the XLA instructions of which it is known, by name."""
     dtypes = chain.from_iterable(get_instruction_dtypes(module).items() for module in modules)
-    kinds = ((name, _classify_types(types)) for name, types in dtypes)
+    kinds = ((name, classify_types(types)) for name, types in dtypes)
     return {name: kind for name, kind in kinds if kind != PrecisionKind.UNKNOWN}
 
 
@@ -373,7 +398,7 @@ def _set_from_torch_ops(trace: Trace, precision: Int32) -> None:
     """Set the precision of kernels by the input types of the PyTorch op that launched them."""
     ops, inverse, texts = trace.get_unique_text_args("input_types")
     op_precision = np.full(len(trace), PrecisionKind.UNKNOWN, np.int32)
-    kinds = [_classify_types(_QUOTED.findall(text)) for text in texts]
+    kinds = [classify_types(_QUOTED.findall(text)) for text in texts]
     op_precision[ops] = _expand(kinds, inverse)
     events, ids = trace.get_int_args("external")
     is_known = op_precision[events] != PrecisionKind.UNKNOWN
@@ -388,14 +413,16 @@ def _set_from_torch_ops(trace: Trace, precision: Int32) -> None:
     precision[events[is_match]] = op_precision[launchers[match[is_match]]]
 
 
-def _classify_types(types: Iterable[str]) -> PrecisionKind:
-    unique = set(types)
-    if any(type.startswith(_LOW_PRECISION_TYPES) for type in unique):
-        return PrecisionKind.LOW
-    return PrecisionKind.FULL if unique & _FULL_PRECISION_TYPES else PrecisionKind.UNKNOWN
+def classify_types(types: Iterable[str]) -> PrecisionKind:
+    """Return the narrowest of the types of an op."""
+    return min(map(_classify_type, set(types)), default=PrecisionKind.UNKNOWN)
+
+
+def _classify_type(type: str) -> PrecisionKind:
+    kinds = (kind for kind, names in _NARROW_TYPES.items() if type.startswith(names))
+    return next(kinds, _WIDE_TYPES.get(type, PrecisionKind.UNKNOWN))
 
 
 def _classify_kernel_name(kernel: str) -> PrecisionKind:
-    if _LOW_PRECISION_KERNEL.search(kernel):
-        return PrecisionKind.LOW
-    return PrecisionKind.FULL if _FULL_PRECISION_KERNEL.search(kernel) else PrecisionKind.UNKNOWN
+    kinds = (kind for kind, pattern in _KERNEL_NAMES.items() if pattern.search(kernel))
+    return next(kinds, PrecisionKind.UNKNOWN)

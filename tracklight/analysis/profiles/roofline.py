@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from math import isnan, nan, prod
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import unique_counts
 from tracklight.analysis.profiles.attribution.utilization import list_devices
-from tracklight.analysis.profiles.kernels import Precision, measure_precision
+from tracklight.analysis.profiles.kernels import (
+    PrecisionKind,
+    TensorCoreUse,
+    classify_precision,
+    classify_types,
+    detect_tensor_core_use,
+    is_matmul_kernel,
+    is_tensor_core_op,
+)
 from tracklight.analysis.profiles.ops import EventOps, Op, OpSide, OpStats
 from tracklight.analysis.profiles.trace import PS_PER_MS, Device, Trace
 from tracklight.analysis.profiles.xla_programs import (
@@ -29,6 +37,7 @@ from tracklight.analysis.profiles.xla_programs import (
     InstructionRef,
     XlaProgram,
     classify_instruction,
+    get_matmul_types,
     group_runs,
     iter_fused_instructions,
 )
@@ -41,10 +50,12 @@ _XLA_TYPE_BYTES = {
 }  # fmt: skip
 _MAX_FUSION_DEPTH = 8
 
+#: PyTorch's type of two numbers in a byte. Shapes count bytes.
+_PACKED_FP4 = "c10::Float4_e2m1fn_x2"
 _TORCH_TYPE_BYTES = {
     "float": 4, "double": 8, "int": 4, "long int": 8, "bool": 1, "unsigned char": 1,
     "signed char": 1, "short": 2, "c10::Half": 2, "c10::BFloat16": 2, "c10::Float8_e4m3fn": 1,
-    "c10::Float8_e5m2": 1,
+    "c10::Float8_e5m2": 1, "c10::Float8_e8m0fnu": 1, _PACKED_FP4: 1,
 }  # fmt: skip
 _MATMULS_WITH_BIAS = {"aten::addmm", "aten::baddbmm"}
 _SCALED_MATMUL = "aten::_scaled_mm"
@@ -228,6 +239,8 @@ def estimate_torch_cost(op: str, dimensions: str, types: str) -> Cost | None:
     if not inputs:
         return None
     output_size, flops = _estimate_output(op, [shape for shape, _ in inputs])
+    if op == _SCALED_MATMUL and _PACKED_FP4 in types:
+        flops *= 2
     input_bytes = sum(prod(shape) * item_bytes for shape, item_bytes in inputs)
     # Products of 8-bit matrices are in 16 bits; others have the type of their inputs.
     output_bytes = output_size * (2 if op == _SCALED_MATMUL else inputs[0][1])
@@ -266,40 +279,86 @@ def _estimate_convolution(input: list[int], kernel: list[int]) -> tuple[int, flo
 
 # --- Peak rates of devices -----------------------------------------------------------------------
 
+_TERA = 1e12
+#: TF32 are numbers of 32 bits on tensor cores; FP16 is also bfloat16.
+PrecisionName = Literal["fp4", "fp8", "fp16", "tf32", "fp32", "fp64", "unknown"]
+_PRECISIONS: dict[int, PrecisionName] = {
+    PrecisionKind.FP4: "fp4",
+    PrecisionKind.FP8: "fp8",
+    PrecisionKind.FP16: "fp16",
+    PrecisionKind.FP32: "fp32",
+    PrecisionKind.FP64: "fp64",
+    PrecisionKind.UNKNOWN: "unknown",
+}
+
 
 class PeakRates(NamedTuple):
-    """Peak operations per second by precision, and memory bandwidth. 0 if unsupported."""
+    """Peak operations per second by precision, and memory bandwidth. 0 if there is none or unknown.
+
+    All but ``fp32`` are on tensor cores or their like.
+    """
 
     fp32: float
     tf32: float
     fp16: float
+    fp8: float
     bytes_per_s: float
+    fp64: float = 0.0
+    fp4: float = 0.0
     is_estimate: bool = False
     """Computed from the number of units and their clock instead of the vendor's data sheet."""
 
+    def get_rate(self, precision: PrecisionName) -> float:
+        """Return the rate in a precision; 0 if it is unknown."""
+        return 0.0 if precision == "unknown" else float(getattr(self, precision))
 
-_TERA = 1e12
-#: Rates of dense matrices from vendors' data sheets. Names that contain others come first.
+
+def _make_rates(
+    fp32: float,
+    tf32: float,
+    fp16: float,
+    fp8: float,
+    terabytes_per_s: float,
+    *,
+    fp64: float = 0.0,
+    fp4: float = 0.0,
+) -> PeakRates:
+    """Return rates that are given in tera, as in data sheets."""
+    return PeakRates(
+        fp32=fp32 * _TERA,
+        tf32=tf32 * _TERA,
+        fp16=fp16 * _TERA,
+        fp8=fp8 * _TERA,
+        bytes_per_s=terabytes_per_s * _TERA,
+        fp64=fp64 * _TERA,
+        fp4=fp4 * _TERA,
+    )
+
+
+#: FP32, TF32, FP16 and FP8 in TFLOP/s, and TB/s, from vendors' data sheets: dense matrices, sums in
+#: FP32. Names that contain others come first.
 _PEAK_RATES: dict[str, PeakRates] = {
-    "GB200": PeakRates(80 * _TERA, 1250 * _TERA, 2500 * _TERA, 8.0e12),
-    "B200": PeakRates(75 * _TERA, 1125 * _TERA, 2250 * _TERA, 8.0e12),
-    "H200": PeakRates(67 * _TERA, 495 * _TERA, 989 * _TERA, 4.8e12),
-    "GH200": PeakRates(67 * _TERA, 495 * _TERA, 989 * _TERA, 4.0e12),
-    "H100 PCIe": PeakRates(51 * _TERA, 378 * _TERA, 756 * _TERA, 2.0e12),
-    "H100": PeakRates(67 * _TERA, 495 * _TERA, 989 * _TERA, 3.35e12),
-    "A100-SXM4-80GB": PeakRates(19.5 * _TERA, 156 * _TERA, 312 * _TERA, 2.04e12),
-    "A100": PeakRates(19.5 * _TERA, 156 * _TERA, 312 * _TERA, 1.56e12),
-    "L40S": PeakRates(91.6 * _TERA, 183 * _TERA, 362 * _TERA, 0.864e12),
-    "L40": PeakRates(90.5 * _TERA, 90.5 * _TERA, 181 * _TERA, 0.864e12),
-    "L4": PeakRates(30.3 * _TERA, 60 * _TERA, 121 * _TERA, 0.3e12),
-    "A10G": PeakRates(31.5 * _TERA, 35 * _TERA, 70 * _TERA, 0.6e12),
-    "A10": PeakRates(31.2 * _TERA, 62.5 * _TERA, 125 * _TERA, 0.6e12),
-    "V100": PeakRates(15.7 * _TERA, 0.0, 125 * _TERA, 0.9e12),
-    "T4": PeakRates(8.1 * _TERA, 0.0, 65 * _TERA, 0.32e12),
-    "RTX 5090": PeakRates(105 * _TERA, 105 * _TERA, 210 * _TERA, 1.79e12),
-    "RTX 4090": PeakRates(82.6 * _TERA, 82.6 * _TERA, 165 * _TERA, 1.01e12),
-    "RTX 3090": PeakRates(35.6 * _TERA, 35.6 * _TERA, 71 * _TERA, 0.936e12),
-    "MI300X": PeakRates(163 * _TERA, 654 * _TERA, 1307 * _TERA, 5.3e12),
+    "GB200": _make_rates(80, 1250, 2500, 5000, 8.0, fp4=10_000),
+    "B200": _make_rates(75, 1125, 2250, 4500, 8.0, fp4=9000),
+    "H200 NVL": _make_rates(60, 417.5, 835.5, 1670.5, 4.8, fp64=60),
+    "H200": _make_rates(67, 495, 989, 1979, 4.8, fp64=67),
+    "GH200": _make_rates(67, 495, 989, 1979, 4.0, fp64=67),
+    "H100 PCIe": _make_rates(51, 378, 756, 1513, 2.0, fp64=51),
+    "H100 NVL": _make_rates(60, 417.5, 835.5, 1670.5, 3.9, fp64=60),
+    "H100": _make_rates(67, 495, 989, 1979, 3.35, fp64=67),
+    "A100-SXM4-80GB": _make_rates(19.5, 156, 312, 0, 2.04, fp64=19.5),
+    "A100": _make_rates(19.5, 156, 312, 0, 1.56, fp64=19.5),
+    "L40S": _make_rates(91.6, 183, 362, 733, 0.864),
+    "L40": _make_rates(90.5, 90.5, 181, 362, 0.864),
+    "L4": _make_rates(30.3, 60, 121, 242.5, 0.3),
+    "A10G": _make_rates(31.5, 35, 70, 0, 0.6),
+    "A10": _make_rates(31.2, 62.5, 125, 0, 0.6),
+    "V100": _make_rates(15.7, 0, 125, 0, 0.9, fp64=7.8),
+    "T4": _make_rates(8.1, 0, 65, 0, 0.32),
+    "RTX 5090": _make_rates(105, 105, 210, 419, 1.79, fp4=1676),
+    "RTX 4090": _make_rates(82.6, 82.6, 165, 330, 1.01),
+    "RTX 3090": _make_rates(35.6, 35.6, 71, 0, 0.936),
+    "MI300X": _make_rates(163, 654, 1307, 2615, 5.3, fp64=163),
 }
 #: By compute capability: operations per cycle of a multiprocessor, in FP32 and in FP16 on tensor
 #: cores.
@@ -320,11 +379,11 @@ def find_peak_rates(device: Device) -> PeakRates | None:
     if per_cycle is None or not cycles_per_s or not device.memory_bytes_per_s:
         return None
     fp32, fp16 = (operations * cycles_per_s for operations in per_cycle)
-    has_tf32 = device.compute_capability >= (8, 0)
     return PeakRates(
         fp32=fp32,
-        tf32=fp16 / 2 if has_tf32 else 0.0,
+        tf32=fp16 / 2 if device.compute_capability >= (8, 0) else 0.0,
         fp16=fp16,
+        fp8=fp16 * 2 if device.compute_capability >= (8, 9) else 0.0,
         bytes_per_s=device.memory_bytes_per_s,
         is_estimate=True,
     )
@@ -378,12 +437,19 @@ def compute_roofline_points(op_stats: OpStats, costs: dict[Op, Cost]) -> list[Ro
 # --- Utilization ---------------------------------------------------------------------------------
 
 
+class PrecisionRate(msgspec.Struct):
+    """FLOP/s of all devices in one precision. The peak is null if it is unknown."""
+
+    precision: PrecisionName
+    flops_per_s: float
+    peak_flops_per_s: float | None
+
+
 class Utilization(msgspec.Struct):
     """What the devices achieved together, from the first event on one of them to the last.
 
     Idle time is included. Rates are computed from the ops of known cost, whose share of the time of
-    all device ops is ``known_share``. Peak rates are those of ``precision``; null if they are
-    unknown.
+    all device ops is ``known_share``. Peak rates are null if they are unknown.
     """
 
     window_ms: float
@@ -393,19 +459,29 @@ class Utilization(msgspec.Struct):
     bytes_per_s: float
     """If every input and output is transferred once."""
     known_share: float
-    precision: str
+    precision: PrecisionName
+    """The one of most matrix products and convolutions, by FLOPs."""
     peak_flops_per_s: float | None
+    """If each precision ran at its peak; null if one of them is unknown."""
     peak_bytes_per_s: float | None
+    precisions: list[PrecisionRate]
+    """Most FLOPs first. Other ops than matrix products and convolutions are part of the first."""
 
 
 def compute_utilization(
-    trace: Trace, op_stats: OpStats, points: Sequence[RooflinePoint]
+    trace: Trace,
+    event_ops: EventOps,
+    instructions: InstructionMap,
+    op_stats: OpStats,
+    points: Sequence[RooflinePoint],
 ) -> Utilization | None:
     """Return the rates that devices achieved; None if no cost of a device op is known.
 
     Args:
         trace: The trace.
-        op_stats: Its ops.
+        event_ops: The op of each event.
+        instructions: The XLA instructions of events.
+        op_stats: The ops of the trace.
         points: The result of `compute_roofline_points`.
     """
     work = trace.is_device_work
@@ -417,31 +493,104 @@ def compute_utilization(
     if not window_ps or not device_ps:
         return None
     window_ms, devices = window_ps / PS_PER_MS, len(list_devices(trace))
-    kernels = (trace.names[name] for name in np.unique(trace.name[work]).tolist())
-    precision = choose_peak_precision(measure_precision(trace), kernels)
     rates = find_peak_rates(trace.devices[0]) if trace.devices else None
-    peak = getattr(rates, precision) if rates else 0.0
+    precisions = [
+        PrecisionRate(
+            precision=precision,
+            flops_per_s=flops / window_ms * 1e3,
+            peak_flops_per_s=rates.get_rate(precision) * devices or None if rates else None,
+        )
+        for precision, flops in measure_flops(trace, event_ops, instructions, points).items()
+    ]
     return Utilization(
         window_ms=window_ms,
         devices=devices,
         flops_per_s=sum(point.flops for point in points) / window_ms * 1e3,
         bytes_per_s=sum(point.bytes for point in points) / window_ms * 1e3,
         known_share=sum(point.self_ps for point in points) / device_ps,
-        precision=precision,
-        peak_flops_per_s=peak * devices or None,
+        precision=precisions[0].precision,
+        peak_flops_per_s=combine_peaks(precisions),
         peak_bytes_per_s=rates.bytes_per_s * devices if rates else None,
+        precisions=precisions,
     )
 
 
-def choose_peak_precision(precision: Precision, kernel_names: Iterable[str]) -> str:
-    """Return whose peak rate a program is compared with: ``fp16``, ``tf32`` or ``fp32``.
+def combine_peaks(precisions: Sequence[PrecisionRate]) -> float | None:
+    """Return the highest rate at which operations of several precisions can run in this proportion.
 
-    It is that of the precision in which most of the time was spent. Kernels that use TF32 say so in
-    their names.
+    Each takes as long as at its own peak. None if one of the peaks is unknown.
     """
-    if precision.low_ps > precision.full_ps:
-        return "fp16"
-    return "tf32" if any("tf32" in name for name in kernel_names) else "fp32"
+    peaks = [each.peak_flops_per_s for each in precisions]
+    if len(peaks) == 1:
+        return peaks[0]
+    seconds = 0.0
+    for each in precisions:
+        if each.peak_flops_per_s is None:
+            return None
+        seconds += each.flops_per_s / each.peak_flops_per_s
+    return sum(each.flops_per_s for each in precisions) / seconds if seconds else None
+
+
+def measure_flops(
+    trace: Trace,
+    event_ops: EventOps,
+    instructions: InstructionMap,
+    points: Sequence[RooflinePoint],
+) -> dict[PrecisionName, float]:
+    """Return the FLOPs of each precision in which matrices are multiplied, most first.
+
+    Matrix products and convolutions are nearly all of them. Those of other ops, which use no tensor
+    cores, are added to the first precision. Calls of one op may have different types: its FLOPs are
+    divided by the number of kernels of each.
+    """
+    counted = [point for point in points if is_tensor_core_op(point.op.type)] or points
+    shares = _count_kernels(trace, event_ops, instructions, {point.op for point in counted})
+    flops: dict[PrecisionName, float] = {}
+    for point in counted:
+        counts = shares.get(point.op) or {"unknown": 1}
+        for precision, count in counts.items():
+            part = point.flops * count / sum(counts.values())
+            flops[precision] = flops.get(precision, 0.0) + part
+    flops = dict(sorted(flops.items(), key=lambda item: -item[1]))
+    first = next(iter(flops))
+    others = sum(point.flops for point in points) - sum(point.flops for point in counted)
+    flops[first] += others
+    return {precision: each for precision, each in flops.items() if each or precision == first}
+
+
+def _count_kernels(
+    trace: Trace, event_ops: EventOps, instructions: InstructionMap, ops: Set[Op]
+) -> dict[Op, dict[PrecisionName, int]]:
+    """Return the number of kernels of ops by precision.
+
+    If it is known which kernels of an op multiply, as its calls also transpose or reduce, only
+    those count.
+    """
+    is_counted = np.array([op in ops for op in event_ops.ops] + [False])
+    events = np.flatnonzero(trace.is_device_work & is_counted[event_ops.op_index])
+    kinds = classify_precision(trace)
+    # The types that an instruction multiplies are more exact than all of its types.
+    types = [classify_types(get_matmul_types(*ref)) for ref in instructions.instructions]
+    if types:
+        multiplied = np.array(types, np.int32)[instructions.instance]
+        is_known = multiplied != PrecisionKind.UNKNOWN
+        kinds[instructions.events[is_known]] = multiplied[is_known]
+    keys = np.column_stack([event_ops.op_index[events], trace.name[events], kinds[events]])
+    rows, counts = np.unique(keys, axis=0, return_counts=True)
+    # Of kernels that XLA or Triton generated, the name does not tell whether they use TF32. A
+    # program that allows it allows it for all.
+    allows_tf32 = any("tf32" in trace.names[name] for name in np.unique(trace.name[events]))
+    found: dict[Op, dict[bool, dict[PrecisionName, int]]] = {}
+    for (op_index, name_id, kind), count in zip(rows.tolist(), counts.tolist(), strict=True):
+        op, name = event_ops.ops[op_index], trace.names[name_id]
+        use = detect_tensor_core_use(name, op.type)
+        multiplies = use == TensorCoreUse.YES or is_matmul_kernel(name)
+        precision = _PRECISIONS[kind]
+        if precision == "fp32" and ("tf32" in name or (allows_tf32 and use != TensorCoreUse.NO)):
+            precision = "tf32"
+        by_precision = found.setdefault(op, {}).setdefault(multiplies, {})
+        by_precision[precision] = by_precision.get(precision, 0) + count
+    return {op: counts.get(True) or counts[False] for op, counts in found.items()}
 
 
 def _compute_program_costs(trace: Trace, instructions: InstructionMap) -> dict[Op, Cost]:

@@ -173,6 +173,8 @@ class PrecisionTimes(msgspec.Struct):
 
     low_ms: float
     """In at most 16 bits."""
+    byte_ms: float
+    """In at most 8 bits; a part of ``low_ms``."""
     full_ms: float
     unknown_ms: float
     low_share: float | None
@@ -394,6 +396,7 @@ def _list_step_markers(trace: Trace) -> list[StepMarker]:
 def _make_precision_times(precision: Precision) -> PrecisionTimes:
     return PrecisionTimes(
         low_ms=precision.low_ps / PS_PER_MS,
+        byte_ms=precision.byte_ps / PS_PER_MS,
         full_ms=precision.full_ps / PS_PER_MS,
         unknown_ms=precision.unknown_ps / PS_PER_MS,
         low_share=precision.low_share,
@@ -455,7 +458,8 @@ def iter_summary_lines(summary: ProfileSummary) -> Iterator[str]:
             outside = f"{format_ms(device.outside_ms)} ({outside_share:.1%})"
             yield f"{outside} of the work of {device.name} is in no step"
     if summary.precision.low_share is not None:
-        yield f"{summary.precision.low_share:.0%} of the device's compute time is in 16 bits"
+        low_share = f"{summary.precision.low_share:.0%}"
+        yield f"{low_share} of the device's compute time is in 16 bits or less"
     for finding in summary.findings:
         advice = " ".join(map(str, finding.advice))
         yield f"could save {format_ms(finding.savings_ms)}: {finding.summary}. {advice}"

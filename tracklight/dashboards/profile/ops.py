@@ -337,7 +337,13 @@ def _make_roofline_response(capture: LoadedCapture, steps: int) -> RooflineRespo
 
 
 def _list_roofs(rates: PeakRates) -> list[Roof]:
-    roofs = (Roof("fp32", rates.fp32), Roof("tf32", rates.tf32), Roof("fp16", rates.fp16))
+    roofs = (
+        Roof("fp32", rates.fp32),
+        Roof("tf32", rates.tf32),
+        Roof("fp16", rates.fp16),
+        Roof("fp8", rates.fp8),
+        Roof("fp4", rates.fp4),
+    )
     return [roof for roof in roofs if roof.flops_per_s]
 
 

@@ -315,9 +315,9 @@ class ProgramTextResponse(msgspec.Struct):
 
 
 class Roof(msgspec.Struct):
-    """Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores."""
+    """Peak rate of a device in one precision; all but ``fp32`` are on tensor cores."""
 
-    precision: Literal["fp32", "tf32", "fp16"]
+    precision: Literal["fp32", "tf32", "fp16", "fp8", "fp4"]
     flops_per_s: float
 
 

@@ -5878,10 +5878,22 @@ export interface PipelineRow {
   readonly stages: readonly StageRow[];
 }
 
+/** TF32 are numbers of 32 bits on tensor cores; FP16 is also bfloat16. */
+export type PrecisionName = 'fp4' | 'fp8' | 'fp16' | 'tf32' | 'fp32' | 'fp64' | 'unknown';
+
+/** FLOP/s of all devices in one precision. The peak is null if it is unknown. */
+export interface PrecisionRate {
+  readonly precision: PrecisionName;
+  readonly flops_per_s: number;
+  readonly peak_flops_per_s: number | null;
+}
+
 /** How long kernels ran in each precision. */
 export interface PrecisionTimes {
   /** In at most 16 bits. */
   readonly low_ms: number;
+  /** In at most 8 bits; a part of `low_ms`. */
+  readonly byte_ms: number;
   readonly full_ms: number;
   readonly unknown_ms: number;
   /** Share of the time of known precision; null if there is none. */
@@ -6065,9 +6077,9 @@ export interface RanksResponse {
   readonly unreadable: readonly string[];
 }
 
-/** Peak rate of a device in one precision; TF32 and 16 bits are on tensor cores. */
+/** Peak rate of a device in one precision; all but `fp32` are on tensor cores. */
 export interface Roof {
-  readonly precision: 'fp32' | 'tf32' | 'fp16';
+  readonly precision: 'fp32' | 'tf32' | 'fp16' | 'fp8' | 'fp4';
   readonly flops_per_s: number;
 }
 
@@ -6421,7 +6433,7 @@ export interface TrackRow {
 /**
  * What the devices achieved together, from the first event on one of them to the last. Idle time is
  * included. Rates are computed from the ops of known cost, whose share of the time of all device
- * ops is `known_share`. Peak rates are those of `precision`; null if they are unknown.
+ * ops is `known_share`. Peak rates are null if they are unknown.
  */
 export interface Utilization {
   readonly window_ms: number;
@@ -6431,9 +6443,13 @@ export interface Utilization {
   /** If every input and output is transferred once. */
   readonly bytes_per_s: number;
   readonly known_share: number;
-  readonly precision: string;
+  /** The one of most matrix products and convolutions, by FLOPs. */
+  readonly precision: PrecisionName;
+  /** If each precision ran at its peak; null if one of them is unknown. */
   readonly peak_flops_per_s: number | null;
   readonly peak_bytes_per_s: number | null;
+  /** Most FLOPs first. Other ops than matrix products and convolutions are part of the first. */
+  readonly precisions: readonly PrecisionRate[];
 }
 
 // ---- Dashboard: what_if

@@ -107,5 +107,11 @@ class AnalyzedTrace:
         """The rates that devices achieved; None if no cost of a device op is known."""
         return self.get_or_compute(
             "utilization",
-            lambda: compute_utilization(self.trace, self.get_op_stats(), self.roofline_points),
+            lambda: compute_utilization(
+                self.trace,
+                self.event_ops,
+                self.instructions,
+                self.get_op_stats(),
+                self.roofline_points,
+            ),
         )
