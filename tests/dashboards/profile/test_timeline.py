@@ -62,6 +62,18 @@ def test_static_timeline_has_all_tracks_and_names(client: ProfileClient) -> None
     assert static.timeline.events == len(read_case("cnn"))
 
 
+def test_static_timeline_has_counters(client: ProfileClient) -> None:
+    row = client.row("torch")
+    static: Any = dict(client.profile.export_static(["torch"]))[f"timeline?capture={row.id}"]
+    start, end = (str(time) for time in (static.timeline.start_ps, static.timeline.end_ps))
+    served = client.get("timeline/counters", "torch", start=start, end=end, cells="4000")
+    assert served.counters and len(static.counters.counters) == len(served.counters)
+    for exported, counter in zip(static.counters.counters, served.counters, strict=True):
+        assert (exported.kind, exported.name) == (counter.kind, counter.name)
+        assert exported.times.tolist() == counter.times.tolist()
+        assert exported.values.tolist() == counter.values.tolist()
+
+
 def test_searches_torch_kernels(client: ProfileClient) -> None:
     trace = open_file("torch_input.pt.trace.json.gz")
     found = client.get("timeline/search", "torch", query="gemm")

@@ -446,7 +446,8 @@ class TimelineResponse(msgspec.Struct):
 
 
 class StaticTimeline(msgspec.Struct):
-    """The timeline of a static export, with the exported tiles of all tracks."""
+    """The timeline of a static export, with the exported tiles of all tracks, and counters."""
 
     timeline: TimelineResponse
     tiles: Tiles
+    counters: CountersResponse

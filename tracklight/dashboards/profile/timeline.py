@@ -11,6 +11,7 @@ from tracklight.analysis.media.time_limits import match_lines
 from tracklight.analysis.profiles.attribution.launches import EventPairs
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.timeline.counters import (
+    Counter,
     has_counters,
     list_counters,
     sample_counter,
@@ -72,6 +73,8 @@ from tracklight.types import MEMORY_KINDS, Bool
 _MAX_TILES = 64
 #: Entries in the timeline of a static export, about two megabytes.
 _MAX_STATIC_ENTRIES = 60_000
+#: Values of a counter, and of all counters, in a static export.
+_MAX_STATIC_CELLS, _MAX_STATIC_VALUES = 4000, 60_000
 
 
 class _TimelineRoutes:
@@ -142,11 +145,7 @@ class _TimelineRoutes:
 
     def counters(self, request: CountersRequest) -> CountersResponse:
         """Return recorded counters, the memory in use and the queues of devices in a range."""
-        capture = self._store.load(request)
-        counters = capture.get_or_compute(
-            ("counters", request.marker),
-            lambda: list_counters(capture.trace, capture.get_steps(request.marker)),
-        )
+        counters = _get_counters(self._store.load(request), request.marker)
         if request.end <= request.start:
             raise UsageError("profile.empty_range", "The range of time is empty")
         return CountersResponse(
@@ -191,6 +190,12 @@ def get_timeline(capture: LoadedCapture) -> Timeline:
 
 def get_flows(capture: LoadedCapture) -> EventPairs:
     return capture.get_or_compute("flows", lambda: collect_flows(capture.trace))
+
+
+def _get_counters(capture: LoadedCapture, marker: str) -> list[Counter]:
+    return capture.get_or_compute(
+        ("counters", marker), lambda: list_counters(capture.trace, capture.get_steps(marker))
+    )
 
 
 def _make_step_columns(capture: LoadedCapture, marker: str) -> StepColumns:
@@ -243,7 +248,8 @@ def _make_timeline_routes(store: CaptureStore) -> Sequence[Route]:
 def _iter_timeline_static(
     store: CaptureStore, request: CaptureRequest
 ) -> Iterator[tuple[str, object]]:
-    timeline = get_timeline(store.load(request))
+    capture = store.load(request)
+    timeline = get_timeline(capture)
     response = _TimelineRoutes(store).timeline(request)
     level, range_ = choose_level(timeline, _MAX_STATIC_ENTRIES)
     tiles = make_tiles(timeline, level, range_, [track.id for track in response.tracks])
@@ -251,7 +257,13 @@ def _iter_timeline_static(
     tiles.names = make_name_table(timeline, np.unique(tiles.name).tolist())
     path = f"timeline?capture={quote(request.capture, safe='')}"
     response.exported = TileRange(level, range_.start, range_.stop - 1)
-    yield path, StaticTimeline(response, tiles)
+    counters = _get_counters(capture, request.marker)
+    cells = max(_MAX_STATIC_VALUES // max(len(counters), 1), 1)
+    span = timeline.start_ps, max(timeline.end_ps, timeline.start_ps + 1)
+    sampled = CountersResponse(
+        [sample_counter(each, *span, min(cells, _MAX_STATIC_CELLS)) for each in counters]
+    )
+    yield path, StaticTimeline(response, tiles, sampled)
 
 
 TIMELINE_TOOL = Tool("trace", _make_timeline_routes, _explain_no_timeline, _iter_timeline_static)

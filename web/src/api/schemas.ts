@@ -6269,10 +6269,11 @@ export interface StageRow {
   readonly event: number;
 }
 
-/** The timeline of a static export, with the exported tiles of all tracks. */
+/** The timeline of a static export, with the exported tiles of all tracks, and counters. */
 export interface StaticTimeline {
   readonly timeline: TimelineResponse;
   readonly tiles: Tiles;
+  readonly counters: CountersResponse;
 }
 
 /** The steps of a trace, in picoseconds. */

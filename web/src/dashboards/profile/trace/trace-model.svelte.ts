@@ -188,14 +188,14 @@ export class TraceModel {
       () => addFields(this.flowSpan && { ...this.flowSpan, tracks: this.shownTracks }),
       { debounceMs: RANGE_DEBOUNCE_MS },
     );
+    // Static exports have counters, too.
     this.countersQuery = context.query(
       queries.countersQuery,
-      () =>
-        addFields(
-          this.counterSpan && this.width > 0
-            ? { ...this.counterSpan, cells: Math.min(Math.ceil(this.width), MAX_CELLS) }
-            : null,
-        ),
+      () => {
+        const [request, span] = [getRequest(), this.counterSpan];
+        if (!request || request.capture === '' || !span || this.width === 0) return null;
+        return { ...request, ...span, cells: Math.min(Math.ceil(this.width), MAX_CELLS) };
+      },
       { debounceMs: RANGE_DEBOUNCE_MS },
     );
     this.notesQuery = context.query(queries.notesQuery, () => {
