@@ -19,9 +19,11 @@ from tracklight.analysis.profiles.roofline import (
     combine_peaks,
     estimate_torch_cost,
     find_peak_rates,
+    measure_flops,
 )
 from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
 from tracklight.analysis.profiles.trace import Device, Trace
+from tracklight.analysis.profiles.xla_programs import allows_tf32
 
 
 def _get_points(trace: Trace) -> dict[str, RooflinePoint]:
@@ -132,6 +134,25 @@ def test_tf32_is_told_by_the_names_of_kernels() -> None:
     # Three steps: the first convolution, the linear layer and its two gradients.
     flops = 3 * 2 * (32 * 32 * 64 * 64 * 27 + 3 * 32 * 4096 * 10)
     assert fp32.flops_per_s == pytest.approx(flops / use.window_ms * 1e3)
+
+
+def test_products_of_xla_in_32_bits_are_in_tf32_by_default() -> None:
+    """One of them is faster than the device in FP32."""
+    analyzed = AnalyzedTrace(open_file("jax_f32.xplane.pb"))
+    use = analyzed.utilization
+    assert use is not None and use.precision == "tf32" and use.peak_flops_per_s == 495e12
+    fastest = max(point.flops / (point.self_ps / 1e12) for point in analyzed.roofline_points)
+    assert 67e12 < fastest < 495e12
+    ref = next(ref for ref in analyzed.instructions.instructions if allows_tf32(*ref))
+    assert ref.instruction.name.startswith("gemm_fusion_dot")
+    before_ampere = measure_flops(
+        analyzed.trace,
+        analyzed.event_ops,
+        analyzed.instructions,
+        analyzed.roofline_points,
+        has_tf32=False,
+    )
+    assert [*before_ampere] == ["fp32"]
 
 
 @pytest.mark.parametrize("other", ["fp4", "unknown"])

@@ -61,6 +61,7 @@ def test_every_field_of_an_instruction_is_read() -> None:
         operand_ids=[2, 300],
         called_computation_ids=[8],
         backend_config=b"{}",
+        precision_config={"operand_precision": [0, 2]},
     )
     assert read_instructions(encoded) == [
         HloInstruction(
@@ -79,6 +80,7 @@ def test_every_field_of_an_instruction_is_read() -> None:
             contracting_dimensions=(1,),
             kernel_output_dimension=5,
             config="{}",
+            is_precise=True,
             frame=2,
         )
     ]

@@ -36,6 +36,7 @@ from tracklight.analysis.profiles.xla_programs import (
     InstructionMap,
     InstructionRef,
     XlaProgram,
+    allows_tf32,
     classify_instruction,
     get_matmul_types,
     group_runs,
@@ -500,7 +501,9 @@ def compute_utilization(
             flops_per_s=flops / window_ms * 1e3,
             peak_flops_per_s=rates.get_rate(precision) * devices or None if rates else None,
         )
-        for precision, flops in measure_flops(trace, event_ops, instructions, points).items()
+        for precision, flops in measure_flops(
+            trace, event_ops, instructions, points, has_tf32=rates is None or rates.tf32 > 0
+        ).items()
     ]
     return Utilization(
         window_ms=window_ms,
@@ -536,12 +539,21 @@ def measure_flops(
     event_ops: EventOps,
     instructions: InstructionMap,
     points: Sequence[RooflinePoint],
+    *,
+    has_tf32: bool = True,
 ) -> dict[PrecisionName, float]:
     """Return the FLOPs of each precision in which matrices are multiplied, most first.
 
     Matrix products and convolutions are nearly all of them. Those of other ops, which use no tensor
     cores, are added to the first precision. Calls of one op may have different types: its FLOPs are
     divided by the number of kernels of each.
+
+    Args:
+        trace: The trace.
+        event_ops: The op of each event.
+        instructions: The XLA instructions of events.
+        points: The ops of known cost.
+        has_tf32: Whether the device can multiply numbers of 32 bits on tensor cores.
     """
     counted = [point for point in points if is_tensor_core_op(point.op.type)] or points
     shares = _count_kernels(trace, event_ops, instructions, {point.op for point in counted})
@@ -549,6 +561,8 @@ def measure_flops(
     for point in counted:
         counts = shares.get(point.op) or {"unknown": 1}
         for precision, count in counts.items():
+            if precision == "tf32" and not has_tf32:
+                precision = "fp32"
             part = point.flops * count / sum(counts.values())
             flops[precision] = flops.get(precision, 0.0) + part
     flops = dict(sorted(flops.items(), key=lambda item: -item[1]))
@@ -577,16 +591,24 @@ def _count_kernels(
         kinds[instructions.events[is_known]] = multiplied[is_known]
     keys = np.column_stack([event_ops.op_index[events], trace.name[events], kinds[events]])
     rows, counts = np.unique(keys, axis=0, return_counts=True)
-    # Of kernels that XLA or Triton generated, the name does not tell whether they use TF32. A
-    # program that allows it allows it for all.
-    allows_tf32 = any("tf32" in trace.names[name] for name in np.unique(trace.name[events]))
+    # On tensor cores, 32 bits are TF32. Of kernels that XLA or Triton generated, the name does not
+    # tell whether they use them: the program does, or it uses TF32 elsewhere.
+    may_be_tf32 = {
+        Op(ref.instruction.name, classify_instruction(*ref))
+        for ref in instructions.instructions
+        if allows_tf32(*ref)
+    }
+    uses_tf32 = any("tf32" in trace.names[name] for name in np.unique(trace.name[events]))
     found: dict[Op, dict[bool, dict[PrecisionName, int]]] = {}
     for (op_index, name_id, kind), count in zip(rows.tolist(), counts.tolist(), strict=True):
         op, name = event_ops.ops[op_index], trace.names[name_id]
         use = detect_tensor_core_use(name, op.type)
         multiplies = use == TensorCoreUse.YES or is_matmul_kernel(name)
         precision = _PRECISIONS[kind]
-        if precision == "fp32" and ("tf32" in name or (allows_tf32 and use != TensorCoreUse.NO)):
+        is_allowed = op in may_be_tf32 or (uses_tf32 and not instructions.instructions)
+        if precision == "fp32" and (
+            use == TensorCoreUse.YES or (use == TensorCoreUse.UNKNOWN and is_allowed)
+        ):
             precision = "tf32"
         by_precision = found.setdefault(op, {}).setdefault(multiplies, {})
         by_precision[precision] = by_precision.get(precision, 0) + count

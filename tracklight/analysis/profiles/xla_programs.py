@@ -382,7 +382,21 @@ def classify_instruction(program: XlaProgram, instruction: HloInstruction) -> st
 
 def get_matmul_types(program: XlaProgram, instruction: HloInstruction) -> frozenset[str]:
     """Return the types of the numbers that an instruction, or its fused instructions, multiply."""
-    return frozenset(_iter_matmul_types(program, instruction, 0))
+    types: set[str] = set()
+    for each in _iter_matmuls(program, instruction, 0):
+        for operand_id in each.operands[:2]:
+            operand = program.by_id.get(operand_id)
+            types.update(iter_dtypes(operand.shape) if operand else ())
+    return frozenset(types)
+
+
+def allows_tf32(program: XlaProgram, instruction: HloInstruction) -> bool:
+    """Return whether an instruction contains products that may be in TF32 if they are in 32 bits.
+
+    XLA uses it where the program does not ask for more than the default precision.
+    """
+    matmuls = list(_iter_matmuls(program, instruction, 0))
+    return bool(matmuls) and not any(each.is_precise for each in matmuls)
 
 
 def iter_fused_instructions(
@@ -394,16 +408,15 @@ def iter_fused_instructions(
         yield from computation.instructions if computation else ()
 
 
-def _iter_matmul_types(
+def _iter_matmuls(
     program: XlaProgram, instruction: HloInstruction, depth: int
-) -> Iterator[str]:
+) -> Iterator[HloInstruction]:
+    """Yield the matrix products and convolutions of an instruction and its fused instructions."""
     if _classify_unfused(instruction) in (MATMUL, CONVOLUTION):
-        for operand_id in instruction.operands[:2]:
-            operand = program.by_id.get(operand_id)
-            yield from iter_dtypes(operand.shape) if operand else ()
+        yield instruction
     if depth <= _MAX_FUSION_DEPTH:
         for each in iter_fused_instructions(program, instruction):
-            yield from _iter_matmul_types(program, each, depth + 1)
+            yield from _iter_matmuls(program, each, depth + 1)
 
 
 def _iter_kinds(program: XlaProgram, instruction: HloInstruction, depth: int) -> Iterator[str]:

@@ -88,6 +88,8 @@ class HloInstruction(NamedTuple):
     """Output feature dimension of the kernel of a convolution."""
     config: str = ""
     """Backend configuration, usually JSON."""
+    is_precise: bool = False
+    """Whether the program asks for more than the default precision of a dot, which allows TF32."""
     frame: int = 0
     """One-based index into `HloModule.frames`, used if `source` is empty; 0 for none."""
 
@@ -232,7 +234,7 @@ def _read_instructions(encoded: list[bytes]) -> list[HloInstruction]:
 
 def _read_instruction(data: bytes) -> HloInstruction:
     message = proto.parse("HloInstructionProto", data)
-    metadata = _read_metadata(message.metadata)
+    metadata, precision = _read_metadata(message.metadata), message.precision_config
     return HloInstruction(
         name=decode_text(message.name),
         opcode=decode_text(message.opcode),
@@ -249,6 +251,7 @@ def _read_instruction(data: bytes) -> HloInstruction:
         contracting_dimensions=tuple(message.dot_dimension_numbers.lhs_contracting_dimensions),
         kernel_output_dimension=message.convolution_dimension_numbers.kernel_output_feature_dimension,
         config=decode_text(message.backend_config),
+        is_precise=any(precision.operand_precision) or bool(precision.algorithm),
         frame=metadata.frame,
     )
 
