@@ -143,7 +143,7 @@ def test_placement_and_top_ops(name: str) -> None:
 H200 = {"fp32": 67e12, "tf32": 495e12, "fp16": 989e12, "fp8": 1979e12}
 H200_BYTES_PER_S = 4.8e12
 #: Of captures in several precisions. By default, PyTorch uses TF32 in convolutions only.
-PRECISIONS = {"tgpu": ["tf32", "fp32"]}
+PRECISIONS = {"jax_gpu": ["fp16", "tf32"], "tgpu": ["tf32", "fp32"]}
 
 
 @pytest.mark.parametrize("name", [*CAPTURES, EIGHT_BITS])

@@ -284,18 +284,21 @@ def list_findings(data: FindingInput) -> list[Finding]:
 
 def _iter_findings(data: FindingInput) -> Iterator[Finding]:
     trace = data.trace
+    # Nothing follows from what the readable part of a file does not contain.
+    is_complete = not trace.is_partial
     yield from _check_parts(data, "input", StepPart.INPUT)
     yield from _check_parts(data, "kernel launch", StepPart.KERNEL_LAUNCH)
     yield from _check_parts(data, "copies", StepPart.HOST_TO_DEVICE, StepPart.OUTPUT)
     yield from _check_parts(data, "collectives", StepPart.COLLECTIVES)
-    if trace.on_device.any():
+    if trace.on_device.any() and is_complete:
         yield from _check_parts(data, "host", StepPart.HOST_COMPUTE)
     yield from _check_parts(data, "compilation", StepPart.COMPILATION)
     yield from _check_events(data, "retracing", _mask_retraced(trace))
     yield from _check_events(data, "eager", _mask_eager(trace))
-    yield from _check_small_kernels(data)
-    yield from _check_other(data)
-    yield from _check_precision(data)
+    if is_complete:
+        yield from _check_small_kernels(data)
+        yield from _check_other(data)
+        yield from _check_precision(data)
 
 
 def _check_parts(data: FindingInput, name: str, *parts: StepPart) -> Iterator[Finding]:

@@ -443,6 +443,7 @@ def _iter_devices(devices: tuple[Device, ...]) -> Iterator[tuple[Message, str]]:
 
 def iter_summary_lines(summary: ProfileSummary) -> Iterator[str]:
     """Yield an overview as lines of text, for the command line."""
+    yield from map(str, summary.problems)
     yield f"{summary.events:,} events; steps: {summary.step_rule}"
     yield f"{summary.steps.mean_ms:.3f} ms per step, average of {summary.steps.averaged} steps"
     *parts, other = summary.parts
@@ -469,7 +470,6 @@ def iter_summary_lines(summary: ProfileSummary) -> Iterator[str]:
         longest = summary.ops[:_MAX_SHOWN_OPS]
         labels = [f"{_get_label(op)} {format_ms(op.self_ms)}" for op in longest]
         yield f"longest ops: {', '.join(labels)}"
-    yield from map(str, summary.problems)
 
 
 def _iter_python_lines(ops: list[OpRow]) -> Iterator[str]:

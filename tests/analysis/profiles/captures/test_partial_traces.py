@@ -10,6 +10,7 @@ import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
 from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.summary import iter_summary_lines, summarize
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import FormatError
 
@@ -62,6 +63,21 @@ def test_cut_gzip_is_reported(tmp_path: Path, share: float) -> None:
     assert trace.is_partial
     assert MISSING in str(trace.problems[0])
     assert len(trace) > 50
+
+
+def test_absence_in_a_cut_file_is_no_finding(tmp_path: Path) -> None:
+    """The kernels of the last steps are missing, and perhaps others."""
+    packed = (DATA / "torch_bf16.pt.trace.json.gz").read_bytes()
+    trace = open_bytes(tmp_path, packed[:20_000], "a.pt.trace.json.gz")
+    assert trace.is_partial and trace.on_device.any()
+    names = {finding.name for finding in summarize(trace).findings}
+    whole = {
+        finding.name
+        for finding in summarize(open_capture(DATA / "torch_bf16.pt.trace.json.gz")).findings
+    }
+    assert names == {"input"} and whole == {"input", "host"}
+    first = next(iter_summary_lines(summarize(trace)))
+    assert MISSING in first
 
 
 def test_events_before_the_damage_are_read(tmp_path: Path) -> None:
