@@ -71,8 +71,9 @@ def __getattr__(name: str) -> Any:
 def _get_class(name: str) -> Any:
     global _classes
     # All threads must get the same classes: messages of different classes cannot be combined.
-    with _lock:
-        _classes = _classes or _build_classes()
+    if not _classes:
+        with _lock:
+            _classes = _classes or _build_classes()
     try:
         return _classes[name]
     except KeyError:

@@ -61,7 +61,7 @@ def test_every_field_of_an_instruction_is_read() -> None:
         operand_ids=[2, 300],
         called_computation_ids=[8],
         backend_config=b"{}",
-        precision_config={"operand_precision": [0, 2]},
+        precision_config=proto.HloPrecisionConfig(operand_precision=[0, 2]).SerializeToString(),
     )
     assert read_instructions(encoded) == [
         HloInstruction(

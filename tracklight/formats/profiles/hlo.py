@@ -234,7 +234,7 @@ def _read_instructions(encoded: list[bytes]) -> list[HloInstruction]:
 
 def _read_instruction(data: bytes) -> HloInstruction:
     message = proto.parse("HloInstructionProto", data)
-    metadata, precision = _read_metadata(message.metadata), message.precision_config
+    metadata = _read_metadata(message.metadata)
     return HloInstruction(
         name=decode_text(message.name),
         opcode=decode_text(message.opcode),
@@ -251,7 +251,7 @@ def _read_instruction(data: bytes) -> HloInstruction:
         contracting_dimensions=tuple(message.dot_dimension_numbers.lhs_contracting_dimensions),
         kernel_output_dimension=message.convolution_dimension_numbers.kernel_output_feature_dimension,
         config=decode_text(message.backend_config),
-        is_precise=any(precision.operand_precision) or bool(precision.algorithm),
+        is_precise=_is_precise(message.precision_config),
         frame=metadata.frame,
     )
 
@@ -274,6 +274,13 @@ def _read_metadata(data: bytes) -> _Metadata:
         f"{source}:{line}" if source and line else source,
         message.stack_frame_id,
     )
+
+
+@lru_cache(maxsize=256)
+def _is_precise(data: bytes) -> bool:
+    """Return whether a precision configuration differs from the default."""
+    message = proto.parse("HloPrecisionConfig", data)
+    return any(message.operand_precision) or bool(message.algorithm)
 
 
 @lru_cache(maxsize=8_192)
