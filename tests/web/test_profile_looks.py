@@ -81,3 +81,6 @@ def test_static_export_shows_profile(tmp_path: Path, open_page: OpenPage) -> Non
     expect(field).to_have_attribute("data-complete", "true")
     field.hover(position={"x": 300, "y": 12})
     expect(page.get_by_role("status", name="Event")).to_contain_text("train")
+    page.get_by_role("checkbox", name="Counters", exact=True).check()
+    counters = page.get_by_role("list", name="Counters")
+    expect(counters.get_by_role("img").first).to_have_accessible_name(re.compile("at most"))
