@@ -12,8 +12,10 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.make_logs import Scalars, get_scalars
@@ -35,19 +37,18 @@ def measure(quick: bool) -> Iterator[Row]:
     (file,) = folder.glob("*/events*")
     server = [sys.executable, "-m", "benchmarks.s3_server", str(runs), str(file)]
     with start_website(server) as bucket:
-        with tempfile.TemporaryDirectory() as cache:
-            yield from _measure_server(runs, bucket, cache)
+        for where, flags in (("", ()), (", --cluster local:2", ("--cluster=local:2",))):
+            if flags and find_spec("ray") is None:
+                continue
+            with tempfile.TemporaryDirectory() as cache:
+                yield from _measure_server(f"S3, {runs:,} runs{where}", runs, bucket, cache, flags)
 
 
-def _measure_server(runs: int, bucket: Website, cache: str) -> Iterator[Row]:
-    what = f"S3, {runs:,} runs"
-    started_s = time.perf_counter()
-    with _open_board(bucket, cache) as site:
-        _wait_until_loaded(site, runs)
-        yield Row(
-            f"{what}: first index ({_describe_requests(bucket)}, {site.measure_memory()})",
-            format_s(time.perf_counter() - started_s),
-        )
+def _measure_server(
+    what: str, runs: int, bucket: Website, cache: str, flags: Sequence[str]
+) -> Iterator[Row]:
+    with _open_log(runs, bucket, cache, flags) as (site, first):
+        yield Row(f"{what}: first index ({first.details})", format_s(first.seconds))
         for name, path, body, limit_s in (
             ("first page of the run table", "api/v1/runs/table", _TABLE, _MAX_FIRST_S),
             ("the same, filtered", "api/v1/runs/table", {**_TABLE, "filter": _FILTER}, None),
@@ -58,19 +59,24 @@ def _measure_server(runs: int, bucket: Website, cache: str) -> Iterator[Row]:
             must = "" if limit_s is None else f"under {format_s(limit_s)}"
             reached = None if limit_s is None else seconds < limit_s
             yield Row(f"… {name}", format_s(seconds), must=must, reached=reached)
-    started_s = time.perf_counter()
-    with _open_board(bucket, cache) as site:
-        _wait_until_loaded(site, runs)
-        yield Row(
-            f"… start with a cache ({_describe_requests(bucket)}, {site.measure_memory()})",
-            format_s(time.perf_counter() - started_s),
-        )
+    with _open_log(runs, bucket, cache, flags) as (_, warm):
+        yield Row(f"… start with a cache ({warm.details})", format_s(warm.seconds))
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How long it took until all runs were listed, and the requests and memory of that."""
+
+    seconds: float
+    details: str
 
 
 @contextmanager
-def _open_board(bucket: Website, cache: str) -> Iterator[Website]:
-    url = f"s3://{BUCKET}/{FOLDER}"
-    command = [sys.executable, "-m", "tracklight", f"--logdir={url}", "--port=0"]
+def _open_log(
+    runs: int, bucket: Website, cache: str, flags: Sequence[str]
+) -> Iterator[tuple[Website, _Start]]:
+    """Start a server and wait until it has all runs."""
+    command = [sys.executable, "-m", "tracklight", f"--logdir=s3://{BUCKET}/{FOLDER}", "--port=0"]
     environment = {
         "XDG_CACHE_HOME": cache,
         "AWS_ENDPOINT_URL": bucket.url.rstrip("/"),
@@ -78,8 +84,11 @@ def _open_board(bucket: Website, cache: str) -> Iterator[Website]:
         "AWS_SECRET_ACCESS_KEY": "bench",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
-    with start_website(command, environment) as site:
-        yield site
+    started_s = time.perf_counter()
+    with start_website([*command, *flags], environment) as site:
+        _wait_until_loaded(site, runs)
+        seconds = time.perf_counter() - started_s
+        yield site, _Start(seconds, f"{_describe_requests(bucket)}, {site.measure_memory()}")
 
 
 def _wait_until_loaded(site: Website, runs: int) -> None:

@@ -9,13 +9,16 @@ import subprocess
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import psutil
 
 MIB = 1 << 20
+
+#: How long a program may take to stop before its child processes are stopped as well.
+_STOP_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,11 @@ def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
 def _stop(process: subprocess.Popen[str]) -> None:
     if process.poll() is None:
         children = psutil.Process(process.pid).children(recursive=True)
-        for running in [process, *children]:
-            running.terminate()
+        process.terminate()
+        # Shards of a cluster store their caches before they end.
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_STOP_TIMEOUT_S)
+        for running in children:
+            with suppress(psutil.NoSuchProcess):
+                running.terminate()
     process.communicate()

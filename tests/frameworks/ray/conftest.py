@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.index.cluster.test_answers import write_runs
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.connection import Cluster, parse_cluster
 from tracklight.logdir.roots import parse_roots
@@ -23,13 +24,24 @@ def ray_address() -> Iterator[str]:
 
 
 @pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    write_runs(tmp_path / "logs")
+    return tmp_path / "logs"
+
+
+@pytest.fixture
 def open_cluster(ray_address: str) -> Iterator[OpenCluster]:
-    """Return a function that opens a log with two shards, closed at the end of the test."""
+    """Return a function that opens a log with two shards, closed at the end of the test.
+
+    With ``is_shared``, it uses the shards of other servers, as with ``--cluster auto``.
+    """
     opened: list[Catalog] = []
 
-    def open_catalog(logdir: Path, *, timeout_s: float = 60.0, **options: Any) -> Catalog:
-        cluster = Cluster(parse_cluster("local:2"), timeout_s)
-        options = {"cache": False, **options}
+    def open_catalog(
+        logdir: Path, *, timeout_s: float = 60.0, is_shared: bool = False, **options: Any
+    ) -> Catalog:
+        cluster = Cluster(parse_cluster("auto" if is_shared else "local:2", 2), timeout_s)
+        options = {"cache": False, "memory_bytes": 64 << 20, **options}
         catalog = Catalog(parse_roots(logdir), cluster=cluster, **options)
         opened.append(catalog)
         catalog.refresh()

@@ -31,12 +31,6 @@ def test_every_route_answers_the_same(
     check_every_route(tmp_path, monkeypatch, open_cluster)
 
 
-@pytest.fixture
-def logdir(tmp_path: Path) -> Path:
-    write_runs(tmp_path / "logs")
-    return tmp_path / "logs"
-
-
 def test_queries_answer_the_same(logdir: Path, open_cluster: OpenCluster) -> None:
     alone, cluster = logs.open_catalog(logdir), open_cluster(logdir)
     assert describe(alone) == describe(cluster)
@@ -192,6 +186,30 @@ def test_a_slow_shard_times_out(tmp_path: Path, open_cluster: OpenCluster) -> No
     marker.touch()
     wait_until(lambda: not catalog.missing_runs)
     assert catalog.query(keys, SeriesQuery(), StallingView(marker)) == [145]
+
+
+def test_refresh_does_not_wait_for_a_stopped_shard(logdir: Path, open_cluster: OpenCluster) -> None:
+    catalog = open_cluster(logdir, timeout_s=3.0)
+    names = {f"run-{number}" for number in range(8)}
+    pid = find_processes(catalog)[0]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        for name in names:
+            path = logdir / name / "events.out.tfevents.1"
+            logs.append(path, b.scalar("loss", 900, 1.0))
+        changed = set(catalog.refresh().changed)
+        missing = set(catalog.missing_runs) & names
+        assert missing and changed == names - missing
+        (logdir / min(missing) / "events.out.tfevents.1").unlink()
+        assert catalog.refresh().removed == (min(missing),)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: not catalog.missing_runs)
+    assert missing - {min(missing)} <= set(catalog.refresh().changed)
+    assert find_processes(catalog)[0] == pid
+    alone = logs.open_catalog(logdir)
+    assert describe(catalog) == describe(alone)
+    alone.close()
 
 
 def test_status_lists_missing_runs(logdir: Path, open_cluster: OpenCluster, tmp_path: Path) -> None:

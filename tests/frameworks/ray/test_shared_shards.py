@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,40 +10,21 @@ from typing import Any
 import pytest
 
 from tests import builders as b
+from tests.frameworks.ray.conftest import OpenCluster
 from tests.frameworks.ray.test_cluster import describe, find_processes, is_replaced, kill
 from tests.index import logs
-from tests.index.cluster.test_answers import write_runs
 from tests.server.waiting import wait_until
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster import actor
 from tracklight.index.cluster.connection import Cluster, parse_cluster
-from tracklight.logdir.roots import parse_roots
 
 Open = Callable[..., Catalog]
 
 
 @pytest.fixture
-def logdir(tmp_path: Path) -> Path:
-    write_runs(tmp_path / "logs")
-    return tmp_path / "logs"
-
-
-@pytest.fixture
-def open_server(ray_address: str, logdir: Path) -> Iterator[Open]:
+def open_server(open_cluster: OpenCluster, logdir: Path) -> Open:
     """Return a function that opens the log like a server that was given ``--cluster auto``."""
-    opened: list[Catalog] = []
-
-    def open_catalog(**options: Any) -> Catalog:
-        cluster = Cluster(parse_cluster("auto", 2), 60.0)
-        options = {"cache": False, "memory_bytes": 64 << 20, **options}
-        catalog = Catalog(parse_roots(logdir), cluster=cluster, **options)
-        opened.append(catalog)
-        catalog.refresh()
-        return catalog
-
-    yield open_catalog
-    for catalog in opened:
-        catalog.close()
+    return partial(open_cluster, logdir, is_shared=True)
 
 
 def test_servers_share_processes_and_runs(open_server: Open, logdir: Path) -> None:

@@ -149,12 +149,18 @@ class ShardActor:
         return self._shard.progress
 
     def refresh(
-        self, instance: str, updated: Mapping[str, Files], removed: Sequence[str]
+        self, instance: str, updated: Mapping[str, Files], removed: Sequence[str] | None
     ) -> Outcome:
-        """Add, replace and remove runs of a client, and read what is new in all runs."""
+        """Add, replace and remove runs of a client, and read what is new in all runs.
+
+        Args:
+            instance: Identifies the client.
+            updated: New runs, and runs with other files than before.
+            removed: Runs to remove; None for all that are not in ``updated``.
+        """
 
         def read(client: Client) -> set[str]:
-            for run in removed:
+            for run in [*client.files] if removed is None else removed:
                 client.files.pop(run, None)
             client.files.update(updated)
             with self._lock:

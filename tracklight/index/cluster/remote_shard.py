@@ -4,7 +4,8 @@ Ray restarts an actor whose process or node has died, but the new process has no
 therefore gives every server an identifier, its instance, which callers pass. After a failure, a
 timeout or a call that reaches another instance, the shard is unavailable and its methods raise
 `UnavailableError` at once. `ShardMonitor` waits until the actor answers again, and has a new
-instance read all runs of the shard before it becomes available.
+instance read all runs of the shard before it becomes available. Refreshes do not wait for that,
+so that a shard that is slow or lost does not hold up the updates of the others.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tracklight.index.cluster.actor import (
     Outcome,
     RefreshResult,
     StaleInstanceError,
+    merge_files,
 )
 from tracklight.index.series_query import SeriesQuery, View
 from tracklight.index.shard import SeriesKey
@@ -85,6 +87,9 @@ class RemoteShard:
         self._is_available = False
         self._failed = threading.Event()
         self._assigned: dict[str, Sequence[DiscoveredFile]] = {}
+        #: The runs that the instance knows, unless `_must_read_all`.
+        self._sent: dict[str, Sequence[DiscoveredFile]] = {}
+        self._must_read_all = False
         self._run_infos: dict[str, RunInfo] = {}
         self._read_again: set[str] = set()
         self._problems: tuple[Message, ...] = ()
@@ -128,6 +133,8 @@ class RemoteShard:
             if self._state is None or state.instance != self._state.instance:
                 self._lose("it was restarted, or has forgotten this server")
                 self._read_all(state)
+            elif self._must_read_all:
+                self._read_all(state)
             elif not self._is_available:
                 self._set_available()
 
@@ -163,19 +170,28 @@ class RemoteShard:
             The names of the runs that changed, including those that a new actor read again. If the
             shard is unavailable, the runs are read once it is available.
         """
+        with self._lock:
+            self._assigned = dict(runs)
+            if not self._is_available:
+                self._must_read_all |= self._assigned != self._sent
+                return set()
         with self._refresh_lock:
-            old, self._assigned = self._assigned, dict(runs)
-            updated = {run: files for run, files in runs.items() if old.get(run) != files}
-            removed = [run for run in old if run not in runs]
-            changed = self._refresh("refresh", updated, removed)
+            changed = self._refresh("refresh", *_compare_runs(self._sent, runs))
+            self._sent = dict(runs)
             with self._lock:
                 changed |= self._read_again & runs.keys()
                 self._read_again.clear()
             return changed
 
     def read_new(self, found: Iterable[DiscoveredFile]) -> set[str]:
+        files = list(found)
+        with self._lock:
+            if not self._is_available:
+                self._assigned = merge_files([self._assigned, *({it.run: [it]} for it in files)])
+                self._must_read_all = True
+                return set()
         with self._refresh_lock:
-            return self._refresh("read_new", list(found))
+            return self._refresh("read_new", files)
 
     @property
     def progress(self) -> Progress:
@@ -260,29 +276,36 @@ class RemoteShard:
             self._lose("it was restarted")
         except exceptions.RayTaskError:  # a plugin's view that cannot be sent or imported
             raise
-        except exceptions.GetTimeoutError:
-            self._lose(f"it did not answer within {self._query_timeout_s:g} s")
         except exceptions.RayError as error:
-            self._lose(error)
+            self._lose(self._describe(error))
         raise _make_unavailable_error()
 
     def _refresh(self, method: str, *args: object) -> set[str]:
         """Call a method that reads files; it may take minutes."""
         state = self.state
         if state is None:
+            self._must_read_all = True
             return set()
         try:
             return self._wait(state.instance, self._start(method, state.instance, *args))
         except StaleInstanceError:
             self._lose("it was restarted")
         except self._ray.exceptions.RayError as error:
-            self._lose(error)
+            # The call may or may not have reached the actor.
+            self._must_read_all = True
+            self._lose(self._describe(error))
         return set()
 
     def _wait(self, instance: str, reference: Any) -> set[str]:
-        """Wait for a refresh and follow its progress."""
+        """Wait for a refresh and follow its progress.
+
+        Raises:
+            GetTimeoutError: The actor has not even reported its progress in time.
+        """
         while not self._ray.wait([reference], timeout=_PROGRESS_INTERVAL_S)[0]:
-            self._progress = self._ray.get(self._start("progress", instance))
+            self._progress = self._ray.get(
+                self._start("progress", instance), timeout=self._query_timeout_s
+            )
         result: RefreshResult = self._ray.get(reference).get()
         self._problems, self._progress = result.problems, result.progress
         METER.set_shard(result.process, result.requests)
@@ -291,15 +314,30 @@ class RemoteShard:
     def _read_all(self, state: ActorState) -> None:
         """Let a new instance read all runs; it is available when it has."""
         with self._refresh_lock:
-            try:
-                reference = self._start("refresh", state.instance, self._assigned, ())
-                self._wait(state.instance, reference)
-            except (StaleInstanceError, self._ray.exceptions.RayError):
-                return  # it ended as well; the next check finds another one
-            self._state = state
-            with self._lock:
-                self._read_again.update(self._assigned)
-            self._set_available()
+            sent: Mapping[str, Sequence[DiscoveredFile]] | None = None
+            while True:
+                assigned = self._assigned
+                updated, removed = _compare_runs(sent, assigned)
+                try:
+                    reference = self._start("refresh", state.instance, updated, removed)
+                    self._wait(state.instance, reference)
+                except (StaleInstanceError, self._ray.exceptions.RayError):
+                    return  # it ended as well, or is too slow; the next check tries again
+                sent = assigned
+                with self._lock:
+                    if assigned is self._assigned:  # not replaced meanwhile
+                        self._state, self._sent = state, assigned
+                        self._read_again.update(assigned)
+                        self._must_read_all = False
+                        self._is_available = True
+                        self._failed.clear()
+                        break
+        self._on_change()
+
+    def _describe(self, error: Exception) -> str:
+        if isinstance(error, self._ray.exceptions.GetTimeoutError):
+            return f"it did not answer within {self._query_timeout_s:g} s"
+        return str(error)
 
     def _replace_actor(self) -> None:
         """Create another actor, because Ray has given this one up."""
@@ -356,6 +394,17 @@ class ShardMonitor:
                 except Exception:
                     _log.exception("checking a shard failed")
                     self._stopped.wait(_CHECK_INTERVAL_S)
+
+
+def _compare_runs(
+    known: Mapping[str, Sequence[DiscoveredFile]] | None,
+    runs: Mapping[str, Sequence[DiscoveredFile]],
+) -> tuple[dict[str, Sequence[DiscoveredFile]], list[str] | None]:
+    """Return the runs whose files differ and those to remove; None for all others."""
+    if known is None:
+        return dict(runs), None
+    updated = {run: files for run, files in runs.items() if known.get(run) != files}
+    return updated, [run for run in known if run not in runs]
 
 
 def _make_unavailable_error() -> UnavailableError:
