@@ -50,6 +50,13 @@ def test_rejects_request_budget(text: str) -> None:
         parse_flags(["logs", f"--request-budget={text}"])
 
 
+@pytest.mark.parametrize(("text", "problem"), [("0", "is too short"), ("soon", "not a number")])
+def test_rejects_cluster_timeout(text: str, problem: str) -> None:
+    assert parse_flags(["logs", "--cluster-timeout=5"]).cluster_timeout == 5
+    with pytest.raises(UsageError, match=problem):
+        parse_flags(["logs", f"--cluster-timeout={text}"])
+
+
 def test_help_imports_nothing_heavy() -> None:
     script = (
         "import sys\nfrom tracklight.cli import main\n"

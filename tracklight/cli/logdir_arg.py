@@ -89,7 +89,8 @@ def create_catalog(flags: Namespace, extra_roots: Mapping[str, Path] | None = No
     if getattr(flags, "cluster", None):
         from tracklight.index.cluster.connection import Cluster, parse_cluster
 
-        cluster = Cluster(parse_cluster(flags.cluster, flags.cluster_shards))
+        address = parse_cluster(flags.cluster, flags.cluster_shards)
+        cluster = Cluster(address, flags.cluster_timeout)
     return Catalog(
         roots,
         include=flags.include,

@@ -184,6 +184,8 @@ def _add_large_deployments(parser: argparse.ArgumentParser) -> None:
     add("--cluster", metavar="WHERE", help="use Ray: local:N, auto or ray://HOST:PORT")
     add("--cluster-shards", type=int, metavar="N",
         help="number of shards on a cluster; default: one per node")  # fmt: skip
+    add("--cluster-timeout", type=_parse_timeout, default=30.0, metavar="S",
+        help="seconds after which queries leave out a slow shard (30)")  # fmt: skip
     add("--writers", action="append", default=[], metavar="USERS",
         help="users that may change notes and alert rules, as in a,b")  # fmt: skip
     add("--user-header", default="", metavar="NAME",
@@ -333,6 +335,13 @@ def _parse_seconds(text: str) -> float:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
         raise argparse.ArgumentTypeError(f'"{text}" is not a number of seconds')
+    return seconds
+
+
+def _parse_timeout(text: str) -> float:
+    seconds = _parse_seconds(text)
+    if seconds < 1:
+        raise argparse.ArgumentTypeError(f"a timeout of {text} s is too short; use at least 1")
     return seconds
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def test_survives_kills_during_load(tmp_path: Path, open_cluster: OpenCluster) -
             )
         catalog.refresh()
         number = round % 2
-        wait_until(lambda number=number, pids=pids: is_replaced(catalog, number, pids[number]))
+        wait_until(partial(is_replaced, catalog, number, pids[number]))
     stopped.set()
     for thread in threads:
         thread.join()

@@ -204,6 +204,8 @@ def _connect(ray: Any, address: ClusterAddress) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address.is_local:
+        # With the niceness of 15 that Ray gives to workers, shards answer late on a busy machine.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         options |= {
             "address": "local",
             "num_cpus": address.shards,

@@ -91,6 +91,10 @@ class RemoteShard:
         self._sent: dict[str, Sequence[DiscoveredFile]] = {}
         self._must_read_all = False
         self._run_infos: dict[str, RunInfo] = {}
+        #: Grows when a refresh changed something, and the version that `_run_infos` is of.
+        self._version = 0
+        self._run_infos_version = -1
+        self._is_refreshing = False
         self._read_again: set[str] = set()
         self._problems: tuple[Message, ...] = ()
         self._progress = Progress(0, 0, 0, 0)
@@ -176,7 +180,10 @@ class RemoteShard:
                 self._must_read_all |= self._assigned != self._sent
                 return set()
         with self._refresh_lock:
-            changed = self._refresh("refresh", *_compare_runs(self._sent, runs))
+            updated, removed = _compare_runs(self._sent, runs)
+            changed = self._refresh("refresh", updated, removed)
+            if updated or removed:
+                self._version += 1
             self._sent = dict(runs)
             with self._lock:
                 changed |= self._read_again & runs.keys()
@@ -216,7 +223,13 @@ class RemoteShard:
     # ---- queries; see `Catalog`
 
     def runs(self) -> tuple[RunInfo, ...]:
-        """Return the runs; if the shard is unavailable, as they were when it last answered."""
+        """Return the runs; if the shard is unavailable, as they were when it last answered.
+
+        They are fetched again only after a refresh that changed something, and during a refresh.
+        """
+        version = self._version
+        if self._is_available and not self._is_refreshing and self._run_infos_version == version:
+            return tuple(self._run_infos.values())
         try:
             infos: tuple[RunInfo, ...] = self._query("runs")
         except UnavailableError:
@@ -224,6 +237,8 @@ class RemoteShard:
             return tuple(known.get(run) or _make_unread_run(run) for run in self._assigned)
         # Other servers may have found runs that this one has not.
         self._run_infos = {info.name: info for info in infos if info.name in self._assigned}
+        if not self._is_refreshing:
+            self._run_infos_version = version
         return tuple(self._run_infos.values())
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
@@ -302,11 +317,17 @@ class RemoteShard:
         Raises:
             GetTimeoutError: The actor has not even reported its progress in time.
         """
-        while not self._ray.wait([reference], timeout=_PROGRESS_INTERVAL_S)[0]:
-            self._progress = self._ray.get(
-                self._start("progress", instance), timeout=self._query_timeout_s
-            )
-        result: RefreshResult = self._ray.get(reference).get()
+        self._is_refreshing = True
+        try:
+            while not self._ray.wait([reference], timeout=_PROGRESS_INTERVAL_S)[0]:
+                self._progress = self._ray.get(
+                    self._start("progress", instance), timeout=self._query_timeout_s
+                )
+            result: RefreshResult = self._ray.get(reference).get()
+            if result.changed:
+                self._version += 1
+        finally:
+            self._is_refreshing = False
         self._problems, self._progress = result.problems, result.progress
         METER.set_shard(result.process, result.requests)
         return result.changed
@@ -328,6 +349,7 @@ class RemoteShard:
                     if assigned is self._assigned:  # not replaced meanwhile
                         self._state, self._sent = state, assigned
                         self._read_again.update(assigned)
+                        self._version += 1
                         self._must_read_all = False
                         self._is_available = True
                         self._failed.clear()
