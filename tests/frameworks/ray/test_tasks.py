@@ -6,8 +6,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,10 +17,14 @@ import pytest
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tests.analysis.profiles.sample_captures import DATA
 from tests.dashboards.profile.client import open_client, put_file
+from tests.dashboards.what_if.board import start_board
+from tests.dashboards.what_if.test_dashboard import make_workspace
 from tests.server.waiting import wait_until
 from tracklight.analysis.cluster_tasks import ClusterTasks
 from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
 from tracklight.analysis.jobs import LOCAL_TASKS, JobProgress, Jobs
+from tracklight.analysis.source import DataAccess
+from tracklight.analysis.what_if import performance
 from tracklight.errors import LogError, UsageError
 from tracklight.index.cluster.connection import Cluster, parse_cluster
 
@@ -100,6 +105,39 @@ def test_hosts_of_a_profile_are_analyzed_on_the_cluster(
             assert len(answer.hosts if route == "hosts" else answer.ranks) >= 2
         assert client.get("opening", "ddp", host="a_1").state == "idle"
         assert alone.get("opening", "ddp", host="a_1").state == "ready"
+
+
+@pytest.mark.parametrize("intervals", ["none", "bootstrap"])
+def test_large_tables_are_evaluated_on_the_cluster(
+    tasks: ClusterTasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, intervals: str
+) -> None:
+    processes: list[int] = []
+    run = tasks.run
+
+    def record(function: Any, *args: Any, progress: JobProgress) -> Any:
+        pid, result = run(call_with_pid, function, args, progress=progress)
+        processes.append(pid)
+        return result
+
+    monkeypatch.setattr(tasks, "run", record)
+    answers = []
+    for min_rows, access in ((1, tasks), (1000, tasks), (1, LOCAL_TASKS)):
+        monkeypatch.setattr(performance, "MIN_TASK_ROWS", min_rows)
+        workspace = make_workspace()
+        workspace.predict()
+        data = DataAccess(workspaces={"demo": workspace}, tasks=access)
+        with start_board(tmp_path, data) as board:
+            answers.append(
+                board.post("performance", session="demo", slice_by=["job"], intervals=intervals)
+            )
+    assert answers[0] == answers[1] == answers[2]
+    assert len(processes) == 1 and processes[0] != os.getpid()
+
+
+def call_with_pid(
+    function: Callable[..., object], args: Sequence[object], *, progress: JobProgress
+) -> tuple[int, object]:
+    return os.getpid(), function(*args, progress=progress)
 
 
 def refuse(value: int, *, progress: JobProgress) -> None:

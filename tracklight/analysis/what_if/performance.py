@@ -26,6 +26,7 @@ from tracklight.analysis.evaluation.slices import (
     SliceSpec,
     format_slice,
 )
+from tracklight.analysis.jobs import LOCAL_TASKS, JobProgress, Tasks
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.thresholds import count_by_threshold
@@ -36,6 +37,8 @@ from tracklight.types import Bool, Float64, Int64
 DEFAULT_BUCKETS = 4
 #: Numeric columns with more distinct values are divided into buckets.
 _MAX_PLAIN_VALUES = 20
+#: Tables with fewer rows are evaluated in this process, even if there is a cluster.
+MIN_TASK_ROWS = 1_000_000
 #: Of the normal distribution, for intervals of 95 %.
 _NORMAL_QUANTILE = 1.96
 
@@ -128,6 +131,7 @@ def evaluate(
     thresholds: Sequence[float] = (0.5,),
     metrics: Sequence[str] | None = None,
     resampling: Resampling | None = None,
+    tasks: Tasks = LOCAL_TASKS,
 ) -> EvaluationResult:
     """Return the metrics of a model, overall and per slice.
 
@@ -139,6 +143,7 @@ def evaluate(
         thresholds: Decision thresholds of binary models.
         metrics: Names of metrics; None for the defaults of the task.
         resampling: How intervals are computed.
+        tasks: Where the metrics of large tables are computed.
     """
     rows = np.flatnonzero(workspace.is_active)
     table = workspace.table.take(rows)
@@ -166,19 +171,37 @@ def evaluate(
         task=task,
         class_names=workspace.get_class_names(model) if task == "multiclass" else None,
     )
+    assignments: list[SliceAssignment] = []
+    if errors is not None and metrics is None:
+        used = np.isfinite(errors)
+        errors = errors[used]
+        for group in [(), *slice_by]:
+            assignment = assign_slices(table, group, buckets)
+            assignments.append(SliceAssignment(assignment.names, assignment.codes[used]))
+    run = tasks.run if len(rows) >= MIN_TASK_ROWS else LOCAL_TASKS.run
+    chunk = Chunk(labels, scores, columns)
+    return run(_compute_metrics, config, chunk, errors, assignments, progress=JobProgress())
+
+
+def _compute_metrics(
+    config: EvaluationConfig,
+    chunk: Chunk,
+    errors: Float64 | None,
+    assignments: Sequence[SliceAssignment],
+    *,
+    progress: JobProgress,
+) -> EvaluationResult:
+    """Evaluate a model; with the slices of its errors, add their medians."""
     evaluator = Evaluator(config)
-    evaluator.update(Chunk(labels, scores, columns))
+    evaluator.update(chunk)
     result = evaluator.result()
-    if errors is None or metrics is not None:
+    if errors is None or not assignments:
         return result
-    used = np.isfinite(errors)
-    errors = errors[used]
-    rows_by_slice: dict[str, Int64] = {}
-    for group in [(), *slice_by]:
-        assignment = assign_slices(table, group, buckets)
-        codes = assignment.codes[used]
-        for number, name in enumerate(assignment.names):
-            rows_by_slice[name] = np.flatnonzero(codes == number)
+    rows_by_slice = {
+        name: np.flatnonzero(assignment.codes == number)
+        for assignment in assignments
+        for number, name in enumerate(assignment.names)
+    }
     none = np.empty(0, np.int64)
     return _add_medians(
         result, errors, [rows_by_slice.get(name, none) for name in result.slice_names]

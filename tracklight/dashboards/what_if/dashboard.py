@@ -374,7 +374,7 @@ class WhatIf(Dashboard):
         session = self._store.get(request.session)
         with session.lock:
             workspace = session.workspace.snapshot()
-        return make_performance_response(workspace, request)
+        return make_performance_response(workspace, request, self.context.access.tasks)
 
     def optimize(self, request: OptimizeRequest) -> OptimizeResponse:
         """Choose thresholds by a strategy."""

@@ -13,6 +13,7 @@ from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS, calibrati
 from tracklight.analysis.evaluation.metrics import divide
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.slices import Buckets
+from tracklight.analysis.jobs import LOCAL_TASKS, Tasks
 from tracklight.analysis.predictors.base import Predictor
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.columns import DataColumn
@@ -286,7 +287,7 @@ def _decode_value(name: str, value: Any) -> Any:
 
 
 def make_performance_response(
-    workspace: Workspace, request: PerformanceRequest
+    workspace: Workspace, request: PerformanceRequest, tasks: Tasks = LOCAL_TASKS
 ) -> PerformanceResponse:
     """Return the metrics of a model, overall and by slice, with what thresholds need."""
     workspace = _with_computed_columns(workspace, request.slice_by)
@@ -300,6 +301,7 @@ def make_performance_response(
         buckets=buckets,
         thresholds=request.thresholds,
         resampling=Resampling(request.intervals),
+        tasks=tasks,
     )
     metrics = [
         MetricValues(
