@@ -6,6 +6,7 @@ The suite is split into groups, each a pytest run with processes of its own:
   never share a process with it.
 - ``browser`` keeps one Chromium per worker for the whole run.
 - every framework has a group, because TensorFlow, PyTorch and JAX crash in one process.
+- ``ray-shards`` repeats tests of reading, queries and live updates with ``--cluster local:2``.
 
 The quick tier runs ``unit`` without slow tests and the browser smoke test; the full tier runs
 everything. The end of the output merges all groups: every skip with its reason, the slowest
@@ -41,6 +42,14 @@ MAX_GROUP_S = 3600.0
 SESSION_VARIABLE = "TRACKLIGHT_TEST_SESSION"
 
 
+#: Repeated with two shards on Ray. Every log starts two processes, so these are few.
+SHARD_TESTS = (
+    "tests/index/test_last_points.py",
+    "tests/index/test_summaries.py",
+    "tests/reader/test_changes.py",
+)
+
+
 @dataclass(frozen=True)
 class Group:
     """Tests that may share a process."""
@@ -48,6 +57,7 @@ class Group:
     name: str
     paths: tuple[str, ...]
     in_quick_tier: bool = False
+    workers: int = 2
 
 
 def list_groups() -> list[Group]:
@@ -58,6 +68,7 @@ def list_groups() -> list[Group]:
     for folder in sorted(FRAMEWORKS.iterdir()):
         if any(folder.glob("test_*.py")):
             groups.append(Group(folder.name, (f"tests/frameworks/{folder.name}",)))
+    groups.append(Group("ray-shards", ("--cluster=local:2", *SHARD_TESTS), workers=1))
     return groups
 
 
@@ -113,7 +124,8 @@ def _outcome(case: ElementTree.Element) -> str:
 def run_group(group: Group, tier: str, junit: Path, options: list[str], session: str) -> int:
     command = [sys.executable, "-m", "pytest", *group.paths, f"--junitxml={junit}"]
     # A worker that crashes fails its test; the scheduler would wait forever for a restarted one.
-    command += ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart=0"]
+    command += ["-n", str(group.workers), "--dist", "loadfile"]
+    command += ["--no-loadscope-reorder", "--max-worker-restart=0"]
     if tier == "quick":
         command += ["-m", QUICK]
     print(f"\n--- {group.name} ---", flush=True)
