@@ -57,9 +57,16 @@ class Website:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return bytes(answer.read())
 
+    def measure_cpu_s(self) -> float:
+        """Return the CPU time of the process and its children so far."""
+        times = [process.cpu_times() for process in self._list_processes()]
+        return sum(it.user + it.system for it in times)
+
+    def _list_processes(self) -> list[psutil.Process]:
+        return [self.process, *self.process.children(recursive=True)]
+
     def measure_memory(self) -> Memory:
-        family = [self.process, *self.process.children(recursive=True)]
-        usage = [process.memory_full_info() for process in family]
+        usage = [process.memory_full_info() for process in self._list_processes()]
         return Memory(sum(u.rss for u in usage) / MIB, sum(u.pss for u in usage) / MIB)
 
 
