@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,14 +177,16 @@ def make_columns_response(workspace: Workspace, request: DataColumnsRequest) -> 
     for name in request.names:
         if name not in available:
             workspace.table.get_column(name)  # raises with the most similar name
-        columns.append(_make_column_values(available[name].take(rows)))
+        columns.append(_make_column_values(available[name], rows))
     return DataColumnsResponse(workspace.version, rows.astype(np.int32), columns)
 
 
-def _make_column_values(column: DataColumn) -> ColumnValues:
+def _make_column_values(column: DataColumn, rows: Int64) -> ColumnValues:
+    """Return the values of some rows; of lists, their lengths."""
     if column.is_list:
-        lengths = np.diff(column.get_item_offsets()).astype(np.float64)
+        lengths = np.diff(column.get_item_offsets())[rows].astype(np.float64)
         return ColumnValues(column.name, column.type, numbers=lengths)
+    column = column.take(rows)
     if column.is_numeric:
         return ColumnValues(column.name, column.type, numbers=column.to_float64())
     if column.type == "string":
@@ -513,16 +515,25 @@ def make_statistics_response(
     workspace: Workspace, others: Mapping[str, Workspace] | None = None
 ) -> FeatureStatisticsResponse:
     """Return statistics of all columns, and the drift to other data sets, by session."""
-    table = workspace.table.take(workspace.is_active)
-    rows = [
-        _make_statistics_row(each, table.get_column(each.name))
-        for each in compute_statistics(table, table.names)
-    ]
-    if others:
-        tables = {key: each.table.take(each.is_active) for key, each in others.items()}
-        for row in rows:
+    rows = []
+    for name in workspace.table.names:  # one by one: deleted rows need copies of columns
+        table = _select_active(workspace, name)
+        (found,) = compute_statistics(table, [name])
+        row = _make_statistics_row(found, table.get_column(name))
+        if others:
+            tables = {
+                key: _select_active(each, name)
+                for key, each in others.items()
+                if name in each.table
+            }
             _add_others(row, table, tables)
+        rows.append(row)
     return FeatureStatisticsResponse(workspace.version, rows)
+
+
+def _select_active(workspace: Workspace, name: str) -> DataTable:
+    """Return one column without deleted rows."""
+    return workspace.table.select([name]).take(workspace.is_active)
 
 
 def _make_statistics_row(statistics: FeatureStatistics, column: DataColumn) -> StatisticsRow:
@@ -556,12 +567,12 @@ def _make_statistics_row(statistics: FeatureStatistics, column: DataColumn) -> S
 
 
 def _add_others(row: StatisticsRow, table: DataTable, others: Mapping[str, DataTable]) -> None:
-    """Add a column of other data sets, unless they do not have it or it is of another kind."""
+    """Add the column of other data sets, unless it is of another kind there."""
     own = table.get_column(row.name)
     shared = {
         key: other
         for key, other in others.items()
-        if row.name in other and other.get_column(row.name).is_numeric == own.is_numeric
+        if other.get_column(row.name).is_numeric == own.is_numeric
     }
     if not shared:
         return
@@ -605,30 +616,34 @@ def make_export(workspace: Workspace, request: DataExportRequest, title: str) ->
             taken = {column.name for column in columns}
             computed = _make_computed_columns(workspace, predictor, 0.5)
             columns += [column for column in computed if column.name not in taken]
-    table = DataTable(columns).take(workspace.is_active)
+    parts = _iter_parts(DataTable(columns), np.flatnonzero(workspace.is_active))
     stem = title.partition(".")[0].replace("*", "") or "data"
     if request.format == "jsonl":
-        return Stream(_iter_json_lines(table), "application/jsonl", f"{stem}.jsonl")
-    return Stream(_iter_csv(table), "text/csv", f"{stem}.csv")
+        return Stream(_iter_json_lines(parts), "application/jsonl", f"{stem}.jsonl")
+    return Stream(_iter_csv(parts), "text/csv", f"{stem}.csv")
 
 
-def _iter_json_lines(table: DataTable) -> Iterator[bytes]:
+def _iter_parts(table: DataTable, rows: Int64) -> Iterator[DataTable]:
+    """Yield some rows in tables of limited size, at least one."""
+    for start in range(0, max(len(rows), 1), _EXPORT_ROWS):
+        yield table.take(rows[start : start + _EXPORT_ROWS])
+
+
+def _iter_json_lines(parts: Iterable[DataTable]) -> Iterator[bytes]:
     import msgspec
 
-    for start in range(0, len(table), _EXPORT_ROWS):
-        part = table.take(np.arange(start, min(start + _EXPORT_ROWS, len(table))))
+    for part in parts:
         yield b"".join(msgspec.json.encode(row) + b"\n" for row in part.to_rows())
 
 
-def _iter_csv(table: DataTable) -> Iterator[bytes]:
+def _iter_csv(parts: Iterable[DataTable]) -> Iterator[bytes]:
     import csv
 
-    for start in range(0, max(len(table), 1), _EXPORT_ROWS):
+    for number, part in enumerate(parts):
         text = io.StringIO()
         writer = csv.writer(text)
-        if not start:
-            writer.writerow(table.names)
-        part = table.take(np.arange(start, min(start + _EXPORT_ROWS, len(table))))
+        if not number:
+            writer.writerow(part.names)
         for row in part.to_rows():
             writer.writerow([_to_cell(value) for value in row.values()])
         yield text.getvalue().encode()
