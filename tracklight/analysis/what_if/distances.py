@@ -419,7 +419,8 @@ def _compare_lists(feature: _Feature, row: int, block: slice) -> Float64:
     others = feature.values[bounds[0] : bounds[-1]]
     if (lengths == len(items)).all():
         matrix = others.reshape(len(lengths), len(items))
-        return _compare_pairs(feature, items, matrix).mean(axis=1)
+        means: Float64 = _compare_pairs(feature, items, matrix).mean(axis=1)
+        return means
     rows = np.repeat(np.arange(len(lengths)), lengths)
     position = np.arange(len(others)) - np.repeat(bounds[:-1] - bounds[0], lengths)
     distance = np.ones(len(others))  # items beyond the end of the shorter list are missing

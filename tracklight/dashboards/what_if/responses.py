@@ -41,6 +41,7 @@ from tracklight.analysis.what_if.thresholds import (
 from tracklight.analysis.what_if.workspace import Edit, Workspace
 from tracklight.dashboards.what_if.schemas import (
     NO_VALUES,
+    ColumnStatistics,
     ColumnValues,
     DataColumnInfo,
     DataColumnsRequest,
@@ -538,32 +539,27 @@ def _select_active(workspace: Workspace, name: str) -> DataTable:
 
 def _make_statistics_row(statistics: FeatureStatistics, column: DataColumn) -> StatisticsRow:
     return StatisticsRow(
-        statistics.name,
-        statistics.type,
-        statistics.is_list,
-        statistics.count,
-        statistics.missing,
-        statistics.mean,
-        statistics.std,
-        statistics.zeros,
-        statistics.minimum,
-        statistics.median,
-        statistics.maximum,
-        statistics.outliers,
-        statistics.unique,
-        statistics.top[:_MAX_TEXT],
-        statistics.top_count,
-        statistics.mean_length,
-        statistics.non_uniformity,
-        statistics.warnings,
-        statistics.edges,
-        statistics.histogram,
-        [value[:_MAX_TEXT] for value in statistics.values],
-        statistics.quantiles,
-        statistics.length_edges,
-        statistics.length_histogram,
-        column.get_list_length() if column.is_list else None,
+        name=statistics.name,
+        type=statistics.type,
+        is_list=statistics.is_list,
+        outliers=statistics.outliers,
+        top_count=statistics.top_count,
+        mean_length=statistics.mean_length,
+        non_uniformity=statistics.non_uniformity,
+        warnings=statistics.warnings,
+        edges=statistics.edges,
+        values=[value[:_MAX_TEXT] for value in statistics.values],
+        length_edges=statistics.length_edges,
+        length_histogram=statistics.length_histogram,
+        list_length=column.get_list_length() if column.is_list else None,
+        **_get_shared_fields(statistics),
     )
+
+
+def _get_shared_fields(statistics: FeatureStatistics) -> dict[str, Any]:
+    """Return the fields of `ColumnStatistics`."""
+    fields = {name: getattr(statistics, name) for name in ColumnStatistics.__struct_fields__}
+    return {**fields, "top": statistics.top[:_MAX_TEXT]}
 
 
 def _add_others(row: StatisticsRow, table: DataTable, others: Mapping[str, DataTable]) -> None:
@@ -584,23 +580,12 @@ def _add_others(row: StatisticsRow, table: DataTable, others: Mapping[str, DataT
         (found,) = compute_statistics(other, [row.name])
         row.others.append(
             OtherStatistics(
-                key,
-                found.count,
-                found.missing,
-                found.mean,
-                found.std,
-                found.zeros,
-                found.minimum,
-                found.median,
-                found.maximum,
-                found.unique,
-                found.top[:_MAX_TEXT],
-                histogram,
-                found.quantiles,
-                drift.jensen_shannon,
-                drift.population_stability,
-                drift.chi_square,
-                drift.kolmogorov_smirnov,
+                session=key,
+                jensen_shannon=drift.jensen_shannon,
+                population_stability=drift.population_stability,
+                chi_square=drift.chi_square,
+                kolmogorov_smirnov=drift.kolmogorov_smirnov,
+                **{**_get_shared_fields(found), "histogram": histogram},
             )
         )
 
