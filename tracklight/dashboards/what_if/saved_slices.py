@@ -113,9 +113,10 @@ class SliceStore:
 
 def compute_fingerprint(table: DataTable) -> str:
     """Return a text that is the same for the same rows, however they are stored."""
-    rows = np.unique(np.linspace(0, len(table) - 1, _SAMPLE_ROWS).astype(int)) if len(table) else []
+    count = min(_SAMPLE_ROWS, len(table))
+    rows = np.linspace(0, len(table) - 1, count).astype(np.int64).tolist()
     parts = [str(len(table))]
     for name, column in table.columns.items():
-        values = (repr(column.get_value(int(row)))[:_MAX_VALUE_LENGTH] for row in rows)
+        values = (repr(column.get_value(row))[:_MAX_VALUE_LENGTH] for row in rows)
         parts += [name, column.type, *values]
     return hash_key(*parts)
