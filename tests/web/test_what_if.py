@@ -57,6 +57,15 @@ def wait_for_plot(page: Page) -> Locator:
     return plot
 
 
+def export_svg(page: Page, title: str) -> str:
+    page.get_by_role("button", name=f"Menu of {title}").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Export SVG").click()
+    svg = download.value.path().read_text("utf-8")
+    assert svg.startswith("<svg")
+    return svg
+
+
 def editor(page: Page) -> Locator:
     return page.get_by_role("complementary", name="Datapoint editor")
 
@@ -363,6 +372,8 @@ def test_dependence_is_sorted_and_ranges_can_be_changed(people: str, open_page: 
     data = make_people()
     low = predict_steep({"age": np.min(data["age"]), "education": np.min(data["education"])})
     expect(table.locator("td").first).to_have_text(f"{low:.3g}")
+    svg = export_svg(page, "Dependence on age \u00d7 education")
+    assert f">{low:.3g}<" in svg and ">education<" in svg
 
 
 def test_disagreements_come_first(people: str, open_page: OpenPage) -> None:
@@ -571,12 +582,7 @@ def test_data_sets_are_compared_and_charts_saved(tmp_path: Path, open_page: Open
             row = table.get_by_role("row").filter(has_text=name)
             expect(row).to_contain_text(str(rows))
             expect(row).to_contain_text(f"{mean:.4g}")
-        details = page.get_by_role("article", name="Distribution of age")
-        details.get_by_role("button", name="Menu of Distribution of age").click()
-        with page.expect_download() as download:
-            page.get_by_role("menuitem", name="Export SVG").click()
-        svg = download.value.path().read_text("utf-8")
-        assert svg.startswith("<svg") and "[18, " in svg
+        assert "[18, " in export_svg(page, "Distribution of age")
         types = page.get_by_role("group", name="Types of features")
         types.get_by_role("checkbox", name="Text").check()
         expect(page.get_by_role("table", name="Numeric features")).to_have_count(0)
@@ -587,6 +593,8 @@ def test_named_slices_and_the_cost_of_a_smaller_gap(editable: str, open_page: Op
     condition = '[{"column":"age","low":60}]'
     page = open_page(f"{editable}&wi-filter={condition}")
     wait_for_plot(page)
+    svg = export_svg(page, "Datapoints of people")
+    assert len(re.findall(r'<circle[^>]*r="3.5"', svg)) == (make_people()["age"] >= 60).sum()
     page.get_by_role("button", name="Save as slice").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("age")

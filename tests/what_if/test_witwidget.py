@@ -12,6 +12,7 @@ import tracklight
 from tracklight.analysis.predictors.python_models import make_tf_examples
 from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import UsageError
+from tracklight.formats.media import encode_png
 from tracklight.what_if import Session, WitConfigBuilder, WitWidget
 
 ROWS = [{"age": age, "label": int(age > 40)} for age in (20, 30, 50, 60)]
@@ -163,6 +164,87 @@ def test_custom_distance_gets_the_examples(as_lists: bool) -> None:
     ages = [row["age"] for row in ROWS]
     found = session.distances(1, "custom")["distance"]
     assert list(found) == [abs(ages[1] - age) for age in ages]
+
+
+def test_images_as_in_the_smile_detector_notebook() -> None:
+    shades = (0, 40, 200, 255)
+    images = [encode_png(np.full((3, 2, 3), shade, np.uint8)) for shade in shades]
+    columns = {"image/encoded": images, "image_id": ["1.jpg", "2.jpg", "3.jpg", "4.jpg"]}
+    examples = make_tf_examples(to_table({**columns, "Smiling": [0, 0, 1, 1]}))
+
+    def get_image(example: Any) -> bytes:
+        return bytes(example.features.feature["image/encoded"].bytes_list.value[0])
+
+    def custom_predict(examples_to_infer: Any) -> Any:
+        found = np.array([images.index(get_image(example)) / 4 for example in examples_to_infer])
+        return np.stack([1 - found, found], axis=1).astype(np.float32)
+
+    def image_mean_distance(example: Any, others: Any, parameters: Any) -> list[float]:
+        chosen = shades[images.index(get_image(example))]
+        return [abs(chosen - shades[images.index(get_image(other))]) for other in others]
+
+    config_builder = (
+        WitConfigBuilder(examples[:250])
+        .set_custom_predict_fn(custom_predict)
+        .set_custom_distance_fn(image_mean_distance)
+    )
+    session = WitWidget(config_builder, height=700, delay_rendering=True).session
+    assert session.workspace.table.get_column("image/encoded").type == "image"
+    assert session.predictions()["score"].tolist() == [0, 0.25, 0.5, 0.75]
+    nearest = session.counterfactuals(3, distance="custom").to_pandas()
+    assert nearest["row"].tolist() == [1] and nearest["distance"].tolist() == [215]
+    session.edit(0, **{"image/encoded": images[3]})
+    assert session.predictions()["score"].tolist()[0] == 0.75
+
+
+def test_texts_as_in_the_toxicity_notebook() -> None:
+    comments = ["you are nice", "café", "stupid", "thanks"]
+    rows = {"is_toxic": [0, 0, 1, 0], "comment": comments, "comment length": [3, 1, 1, 1]}
+    examples = make_tf_examples(to_table(rows))
+
+    def examples_to_strings(examples: Any) -> list[str]:
+        texts = [ex.features.feature["comment"].bytes_list.value[0] for ex in examples]
+        return [text.decode("utf-8") for text in texts]
+
+    def custom_predict_1(examples_to_infer: Any) -> Any:
+        toxic = [float("stupid" in text) for text in examples_to_strings(examples_to_infer)]
+        return np.array([[1 - score, score] for score in toxic], np.float32)
+
+    def distance(input_example: Any, examples_to_compare: Any, _: Any) -> list[float]:
+        (chosen,) = examples_to_strings([input_example])
+        return [float(abs(len(chosen) - len(t))) for t in examples_to_strings(examples_to_compare)]
+
+    config_builder = (
+        WitConfigBuilder(examples[:1000])
+        .set_custom_predict_fn(custom_predict_1)
+        .set_compare_custom_predict_fn(lambda found: [[0.5, 0.5] for _ in found])
+        .set_custom_distance_fn(distance)
+    )
+    session = WitWidget(config_builder, height=720, delay_rendering=True).session
+    session.workspace.configure(label="is_toxic")  # chosen in the page
+    frame = session.predictions("model 1").to_pandas()
+    assert frame["correct (model 1)"].tolist() == ["correct"] * 4
+    assert session.distances(1, "custom")["distance"].tolist() == [8, 0, 2, 2]
+    session.edit(1, comment="stupid café")
+    assert session.predictions("model 1")["score (model 1)"].tolist() == [0, 1, 1, 0]
+
+
+def test_lists_of_two_regressors_as_in_the_wine_notebook() -> None:
+    """The endpoints of the notebook are functions here."""
+    examples = np.hstack((np.arange(8.0).reshape(4, 2), np.array([[3], [5], [6], [8]])))
+    config_builder = (
+        WitConfigBuilder(examples.tolist(), ["pH", "alcohol", "quality"])
+        .set_custom_predict_fn(lambda found: np.array(found).sum(axis=1, keepdims=True))
+        .set_predict_output_tensor("sequential")
+        .set_uses_predict_api(True)
+        .set_target_feature("quality")
+        .set_model_type("regression")
+        .set_compare_custom_predict_fn(lambda found: [row[0] for row in found])
+    )
+    session = config_builder.make_session()
+    assert session.predictions("model 1")["value (model 1)"].tolist() == [1, 5, 9, 13]
+    errors = session.predictions("model 2")["error (model 2)"].tolist()
+    assert errors == [-3, -3, -2, -2]
 
 
 def test_page_is_served_from_this_process(capsys: pytest.CaptureFixture[str]) -> None:

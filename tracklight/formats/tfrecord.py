@@ -128,7 +128,7 @@ def iter_record_blocks(
     while True:
         problem: FormatError | None = None
         try:
-            block += _read_up_to(stream, wanted_bytes - len(block))
+            block = _read_up_to(stream, wanted_bytes, block)
         except FormatError as error:
             problem = error
         spans, end = find_records(block, max_record_bytes)
@@ -194,9 +194,13 @@ def _check_body(body: bytes, length: int, offset: int) -> bytes:
     return payload
 
 
-def _read_up_to(stream: _Readable, size: int) -> bytes:
-    """Read ``size`` bytes, or fewer at the end of the stream, in chunks of bounded size."""
-    chunks = []
+def _read_up_to(stream: _Readable, size: int, start: bytes = b"") -> bytes:
+    """Read ``size`` bytes, or fewer at the end of the stream, in chunks of bounded size.
+
+    ``start`` has the first of these bytes, which were read before.
+    """
+    chunks = [start]
+    size -= len(start)
     while size > 0 and (chunk := stream.read(min(size, _CHUNK_BYTES))):
         chunks.append(chunk)
         size -= len(chunk)

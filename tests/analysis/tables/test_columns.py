@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.analysis.tables.columns import concat_columns, make_column
+from tracklight.analysis.tables.columns import DataColumn, concat_columns, make_column
 from tracklight.analysis.tables.table import DataTable, make_table
 from tracklight.errors import UsageError
 
@@ -64,6 +64,26 @@ def test_selection_of_all_rows_copies_nothing() -> None:
         assert all(taken.columns[name] is column for name, column in table.columns.items())
     for rows, expected in (([0, 2, 1], [1, 3, 2]), ([0, 1], [1, 2]), ([0, 1, 1], [1, 2, 2])):
         assert table.take(rows).get_column("x").values.tolist() == expected
+
+
+def test_lists_of_float32_stay_float32_by_an_edit() -> None:
+    column = DataColumn(
+        "v", "float", np.arange(6, dtype=np.float32), offsets=np.array([0, 2, 4, 4, 6])
+    )
+    edited = column.with_values(np.array([1]), [[0.5, 0.25, 0.125]])
+    assert edited.values.dtype == np.float32
+    values = [edited.get_value(row) for row in range(4)]
+    assert values == [[0.0, 1.0], [0.5, 0.25, 0.125], [], [4.0, 5.0]]
+    assert edited.take([3, 0]).values.tolist() == [4, 5, 0, 1]
+    assert edited.take([-1]).get_value(0) == [4, 5]
+    removed = column.with_values(np.array([3]), [None])
+    assert [removed.get_value(row) for row in range(4)] == [[0.0, 1.0], [2.0, 3.0], [], None]
+
+
+def test_a_step_of_sequences_is_edited() -> None:
+    rows = [[["a"], ["b", "c"]], [["d"]], [[], ["e"]]]
+    edited = make_column("words", rows).with_values(np.array([1]), [[["x"], ["d", "y"]]])
+    assert [edited.get_value(row) for row in range(3)] == [rows[0], [["x"], ["d", "y"]], rows[2]]
 
 
 def test_integer_column_becomes_float_by_an_edit() -> None:

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from tracklight.analysis.tables.examples import decode_varints, encode_examples
+from tracklight.analysis.tables.examples import ExampleDecoder, decode_varints, encode_examples
 from tracklight.analysis.tables.files import ReadLimits, read_files
 from tracklight.analysis.tables.table import DataTable, make_table
 from tracklight.errors import FormatError
@@ -76,6 +76,29 @@ def test_lists_that_are_not_packed_are_read() -> None:
     features = b"\x0a" + bytes([len(entry)]) + entry
     example = b"\x0a" + bytes([len(features)]) + features
     assert read_bytes(pack([example])).get_row(0) == {"x": [5, 7, 9]}
+
+
+def test_lists_of_floats_keep_the_precision_of_the_file() -> None:
+    rows = [{"one": 0.1, "many": [0.1, 0.2]}, {"one": None, "many": [0.3]}]
+    table = read_bytes(pack(encode_examples(make_table(rows))))
+    assert table.get_column("many").values.dtype == np.float32
+    assert table.get_column("one").values.dtype == np.float64
+    assert table.get_row(1) == {"many": [float(np.float32(0.3))], "one": None}
+
+
+def test_repeated_texts_and_images_are_kept_once() -> None:
+    image = b"\x89PNG\r\n\x1a\n" + bytes(1000)
+    decoder = ExampleDecoder()
+    for _ in range(2):  # two blocks
+        payloads = encode_examples(make_table([{"job": "clerk", "photo": image}] * 500))
+        sizes = np.array([len(payload) for payload in payloads])
+        starts = np.cumsum(sizes) - sizes
+        decoder.add(b"".join(payloads), np.stack([starts, sizes], axis=1))
+    assert decoder.size_bytes < 50_000  # a thousand images would be a megabyte
+    table = decoder.finish()
+    assert table.get_column("photo").type == "image"
+    assert table.get_row(999) == {"job": "clerk", "photo": image}
+    assert table.get_column("photo").get_value(0) is table.get_column("photo").get_value(999)
 
 
 def test_mixed_kinds_are_numbers_or_a_problem() -> None:

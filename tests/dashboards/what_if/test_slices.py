@@ -369,6 +369,36 @@ def test_named_slices_are_columns_that_models_do_not_get(tmp_path: Path) -> None
         assert board.request("DELETE", "slice", session="small", name="high").status_code == 400
 
 
+def test_named_slices_of_files_survive_a_restart(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    file = data / "small.csv"
+    file.write_text("x,y\n" + "".join(f"{number},{number % 2}\n" for number in range(10)))
+    access = DataAccess(data_dirs=(str(data),))
+    with start_board(tmp_path / "logs", access) as board:
+        session = board.post("open", path="small.csv")["session"]
+        board.post("slice", session=session, name="high", rows=[7, 8])
+        board.post("slice", session=session, name="odd", rows=[1, 3])
+        board.post("edit", session=session, kind="duplicate", row=8)
+        board.post("slice", session=session, name="high", rows=[7, 9, 10])
+        board.delete("slice", session=session, name="odd")
+    with start_board(tmp_path / "logs", access) as board:
+        info = board.post("open", path=str(file), label="y", prediction=["x"])
+        assert info["slices"] == ["high"] and info["problems"] == []
+        assert "high" not in [column["name"] for column in info["columns"] if column["is_input"]]
+        (column,) = board.post("columns", session=info["session"], names=["high"])["columns"]
+        assert np.flatnonzero(column["numbers"]).tolist() == [7, 9]
+        part = board.post("open", path="small.csv", max_rows=5)
+        assert part["slices"] == []
+        assert any("are not shown: high" in each["text"] for each in part["problems"])
+    file.write_text("x,y\n1,0\n")
+    with start_board(tmp_path / "logs", access) as board:
+        assert board.post("open", path="small.csv")["slices"] == []
+    with start_board(tmp_path / "other", access) as board:
+        info = board.post("open", path="small.csv")
+        assert info["slices"] == [] and info["problems"] == []
+
+
 def test_frontier_of_cost_and_gap(tmp_path: Path) -> None:
     random = np.random.default_rng(2)
     group = random.integers(0, 2, 400)

@@ -43,7 +43,8 @@ class DataColumn:
     name: str
     type: ValueType
     values: NDArray[Any]
-    """int64, float64 or bool; int32 codes for strings; objects for images and bytes."""
+    """int64, float64 or bool; int32 codes for strings; objects for images and bytes. Lists of
+    floats may be float32, as TFRecord files store them."""
     categories: Sequence[str] = ()
     """The distinct strings, in the order of their first row."""
     missing: Bool | None = None
@@ -165,6 +166,15 @@ class DataColumn:
         missing = None if self.missing is None else self.missing[index]
         if self.offsets is None:
             return replace(self, values=self.values[index], missing=missing)
+        starts = self.offsets[:-1][index]
+        lengths = self.offsets[1:][index] - starts
+        length = int(lengths[0]) if len(lengths) else 0
+        if not self.is_sequence and length and (lengths == length).all():
+            # Without the index of each item, which may take more memory than the items.
+            windows = np.lib.stride_tricks.sliding_window_view(self.values, length)
+            values = windows[starts].reshape(-1)
+            offsets = length * np.arange(len(index) + 1)
+            return replace(self, values=values, missing=missing, offsets=offsets)
         items, offsets = gather_ranges(self.offsets, index)
         if self.step_offsets is None:
             return replace(self, values=self.values[items], missing=missing, offsets=offsets)
@@ -184,10 +194,34 @@ class DataColumn:
             UsageError: A value does not have the type of the column.
         """
         new = make_column(self.name, [self.check_value(value) for value in values], like=self)
+        if self.is_list and len(rows) == 1:
+            row = int(rows[0])
+            parts = [self._slice(0, row), new, self._slice(row + 1, len(self))]
+            return concat_columns(parts)
         joined = concat_columns([self, new])
         index = np.arange(len(self))
         index[rows] = len(self) + np.arange(len(new))
         return joined.take(index)
+
+    def _slice(self, start: int, stop: int) -> DataColumn:
+        """Return consecutive rows of a column of lists; the items are not copied."""
+        assert self.offsets is not None
+        offsets = self.offsets[start : stop + 1]
+        first, last = int(offsets[0]), int(offsets[-1])
+        steps = self.step_offsets
+        if steps is not None:
+            steps = steps[first : last + 1]
+            values = self.values[steps[0] : steps[-1]]
+            steps = steps - steps[0]
+        else:
+            values = self.values[first:last]
+        return replace(
+            self,
+            values=values,
+            missing=None if self.missing is None else self.missing[start:stop],
+            offsets=offsets - first,
+            step_offsets=steps,
+        )
 
     def with_constant(self, rows: slice | NDArray[Any], value: Any) -> DataColumn:
         """Return a column in which some rows have one other value."""
@@ -271,10 +305,16 @@ def gather_ranges(offsets: Int64, rows: NDArray[Any]) -> tuple[Int64, Int64]:
     """Return the indexes of the items of some rows one after the other, and the new offsets."""
     starts = offsets[:-1][rows]
     lengths = np.diff(offsets)[rows]
-    new_offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=new_offsets[1:])
+    new_offsets = make_offsets(lengths)
     items = np.repeat(starts - new_offsets[:-1], lengths) + np.arange(new_offsets[-1])
     return items, new_offsets
+
+
+def make_offsets(lengths: Any) -> Int64:
+    """Return where each list begins and ends, given their lengths."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
 
 
 # ---- creating columns
@@ -325,12 +365,20 @@ def encode_strings(values: Iterable[str | None]) -> tuple[NDArray[np.int32], lis
 
 def make_bytes_column(name: str, values: Sequence[bytes | None]) -> DataColumn:
     """Create a column of strings, images or other bytes, depending on the content of all values."""
-    value_type = infer_bytes_type(values)
+    numbers_by_value: dict[bytes | None, int] = {None: -1}
+    codes = [numbers_by_value.setdefault(each, len(numbers_by_value) - 1) for each in values]
+    distinct = [value for value in numbers_by_value if value is not None]
+    return make_coded_bytes_column(name, np.array(codes, np.int32), distinct)
+
+
+def make_coded_bytes_column(
+    name: str, codes: NDArray[np.int32], distinct: Sequence[bytes]
+) -> DataColumn:
+    """Create a column of strings, images or other bytes from codes, -1 for missing values."""
+    value_type = infer_bytes_type(distinct)
     if value_type == "string":
-        return make_string_column(
-            name, (None if value is None else value.decode() for value in values)
-        )
-    return DataColumn(name, value_type, _to_objects(values))
+        return DataColumn(name, value_type, codes, [value.decode() for value in distinct])
+    return DataColumn(name, value_type, _to_objects([*distinct, None])[codes])
 
 
 def infer_bytes_type(values: Iterable[bytes | None]) -> Literal["string", "image", "bytes"]:
@@ -370,9 +418,7 @@ def make_list_column(
         if missing is None:
             return replace(items, name=name)
         return replace(_spread(items, missing), name=name)
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return replace(items, name=name, offsets=offsets, missing=missing)
+    return replace(items, name=name, offsets=make_offsets(lengths), missing=missing)
 
 
 def _spread(items: DataColumn, missing: Bool) -> DataColumn:
@@ -411,9 +457,7 @@ def make_column(name: str, values: Sequence[Any], like: DataColumn | None = None
     missing = np.array([value is None for value in values], np.bool_)
     lengths = np.array([len(row) for row in rows], np.int64)
     items = _make_scalar_column(name, [item for row in rows for item in row], like)
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return replace(items, offsets=offsets, missing=missing if missing.any() else None)
+    return replace(items, offsets=make_offsets(lengths), missing=missing if missing.any() else None)
 
 
 def _make_sequence_column(name: str, values: Sequence[Any], like: DataColumn | None) -> DataColumn:
@@ -423,8 +467,8 @@ def _make_sequence_column(name: str, values: Sequence[Any], like: DataColumn | N
     missing = np.array([value is None for value in values], np.bool_)
     return replace(
         items,
-        offsets=_count([len(row) for row in steps]),
-        step_offsets=_count([len(step) for row in steps for step in row]),
+        offsets=make_offsets([len(row) for row in steps]),
+        step_offsets=make_offsets([len(step) for row in steps for step in row]),
         missing=missing if missing.any() else None,
     )
 
@@ -467,6 +511,8 @@ def _make_numbers(name: str, values: Sequence[Any], dtype: type[np.generic]) -> 
 
 def concat_columns(columns: Sequence[DataColumn]) -> DataColumn:
     """Join columns of the same feature. Integers become floats if one of the columns has floats.
+
+    Floats have the precision of the first column, so that an edit does not double their memory.
 
     Raises:
         UsageError: The columns have types that cannot be joined.
@@ -520,7 +566,8 @@ def _join_items(
             recoded.append(np.array([*table, -1], np.int32)[column.values])
         return "string", np.concatenate(recoded), list(numbers_by_text)
     if len(types) == 1:
-        return columns[0].type, np.concatenate(arrays), ()
+        joined = np.concatenate(arrays, dtype=arrays[0].dtype, casting="same_kind")
+        return columns[0].type, joined, ()
     if types <= {"integer", "float", "boolean"}:
         value_type: ValueType = "float" if "float" in types else "integer"
         dtype = np.float64 if value_type == "float" else np.int64
@@ -549,20 +596,14 @@ def _to_list_column(column: DataColumn) -> DataColumn:
     missing = column.find_missing()
     return replace(
         replace(column, missing=None).take(~missing),
-        offsets=_count((~missing).astype(np.int64)),
+        offsets=make_offsets((~missing).astype(np.int64)),
         missing=missing if missing.any() else None,
     )
 
 
 def _join_offsets(offsets: Sequence[Int64 | None]) -> Int64:
     lengths = [np.diff(one) for one in offsets if one is not None]
-    return _count(np.concatenate(lengths))
-
-
-def _count(lengths: Any) -> Int64:
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+    return make_offsets(np.concatenate(lengths))
 
 
 def _zeros(count: int) -> Bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 from tracklight.analysis.tables.columns import (
     DataColumn,
     gather_ranges,
-    make_bytes_column,
+    make_coded_bytes_column,
     make_list_column,
     make_number_column,
+    make_offsets,
 )
 from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import FormatError, get_message
@@ -36,6 +38,8 @@ _KEY, _VALUE = 1, 2
 _MAX_KEYS = 10_000
 #: Slices that are longer on average are copied one by one, shorter ones all at once by index.
 _LONG_SLICE_BYTES = 100
+#: Memory of a distinct value besides its bytes: the object and its place in a dictionary.
+_BYTES_OVERHEAD = 130
 
 
 class ExampleDecoder:
@@ -46,7 +50,12 @@ class ExampleDecoder:
 
     def __init__(self) -> None:
         self.row_count = 0
-        self._chunks: dict[str, list[_Chunk]] = {}
+        self._features: dict[str, _FeatureBuilder] = {}
+
+    @property
+    def size_bytes(self) -> int:
+        """Approximate memory use."""
+        return sum(feature.size_bytes for feature in self._features.values())
 
     def add(self, data: bytes, spans: Int64) -> None:
         """Add records.
@@ -76,21 +85,24 @@ class ExampleDecoder:
     def finish(self) -> DataTable:
         """Return the table, with the columns in alphabetical order."""
         columns, problems = [], []
-        for name in sorted(self._chunks):
+        for name in sorted(self._features):
             try:
-                columns.append(_join_chunks(name, self._chunks.pop(name), self.row_count))
+                columns.append(self._features.pop(name).finish(self.row_count))
             except FormatError as error:
                 problems.append(get_message(error))
         return DataTable(columns, row_count=self.row_count, problems=problems)
 
     def _add_chunk(self, name: str, chunk: _Chunk) -> None:
-        self._chunks.setdefault(name, []).append(chunk)
-        if len(self._chunks) > _MAX_KEYS:
-            raise FormatError(
-                "data.too_many_features",
-                "the file has more than {limit:,} different features",
-                limit=_MAX_KEYS,
-            )
+        feature = self._features.get(name)
+        if feature is None:
+            feature = self._features[name] = _FeatureBuilder(name)
+            if len(self._features) > _MAX_KEYS:
+                raise FormatError(
+                    "data.too_many_features",
+                    "the file has more than {limit:,} different features",
+                    limit=_MAX_KEYS,
+                )
+        feature.add(chunk)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +117,122 @@ class _Chunk:
     items: Any
     """A list of bytes, or an array of numbers."""
     step_lengths: Int64 | None = None
+
+
+class _GrowingArray:
+    """An array to which parts are appended in place, without twice the memory to join them."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._array = np.empty(0, dtype)
+        self._size = 0
+
+    @property
+    def size_bytes(self) -> int:
+        return self._array.nbytes
+
+    def append(self, part: NDArray[Any]) -> None:
+        if not np.can_cast(part.dtype, self._array.dtype):
+            wider = np.promote_types(part.dtype, self._array.dtype)
+            self._array = self._array.astype(wider)
+        end = self._size + len(part)
+        if end > len(self._array):
+            self._array.resize(max(end, len(self._array) * 9 // 8), refcheck=False)
+        self._array[self._size : end] = part
+        self._size = end
+
+    def finish(self) -> NDArray[Any]:
+        self._array.resize(self._size, refcheck=False)
+        return self._array
+
+
+class _FeatureBuilder:
+    """Collects the values of one feature. Repeated strings and images are kept once."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._kinds: set[int] = set()
+        self._rows = _GrowingArray(np.int32)
+        self._lengths = _GrowingArray(np.int32)
+        self._items: _GrowingArray | None = None
+        self._step_lengths = _GrowingArray(np.int32)
+        self._is_sequence: set[bool] = set()
+        self._codes: dict[bytes, int] = {}
+        self._bytes_size = 0
+
+    @property
+    def size_bytes(self) -> int:
+        arrays = (self._rows, self._lengths, self._items, self._step_lengths)
+        size = sum(array.size_bytes for array in arrays if array is not None)
+        return size + self._bytes_size
+
+    def add(self, chunk: _Chunk) -> None:
+        self._kinds.add(chunk.kind)
+        self._is_sequence.add(chunk.step_lengths is not None)
+        if len(self._is_sequence) > 1 or (_BYTES_LIST in self._kinds and len(self._kinds) > 1):
+            return  # left out
+        items = self._encode(chunk.items) if chunk.kind == _BYTES_LIST else chunk.items
+        if self._items is None:
+            self._items = _GrowingArray(items.dtype)
+        self._items.append(items)
+        self._rows.append(chunk.rows.astype(np.int32))
+        self._lengths.append(chunk.lengths.astype(np.int32))
+        if chunk.step_lengths is not None:
+            self._step_lengths.append(chunk.step_lengths.astype(np.int32))
+
+    def _encode(self, items: Sequence[bytes]) -> NDArray[np.int32]:
+        codes, known = self._codes, len(self._codes)
+        encoded = np.fromiter(
+            (codes.setdefault(item, len(codes)) for item in items), np.int32, len(items)
+        )
+        added = islice(reversed(codes), len(codes) - known)
+        self._bytes_size += sum(_BYTES_OVERHEAD + len(item) for item in added)
+        return encoded
+
+    def finish(self, row_count: int) -> DataColumn:
+        """Return the column.
+
+        Raises:
+            FormatError: The feature has values that do not fit together.
+        """
+        if len(self._is_sequence) > 1:
+            raise FormatError(
+                "data.feature_and_sequence",
+                '"{feature}" is both a feature and a sequence feature; it is left out',
+                feature=self._name,
+            )
+        if _BYTES_LIST in self._kinds and len(self._kinds) > 1:
+            raise FormatError(
+                "data.text_and_numbers",
+                '"{feature}" has text in some records and numbers in others; it is left out',
+                feature=self._name,
+            )
+        assert self._items is not None
+        values = self._items.finish()
+        rows, lengths = self._rows.finish(), self._lengths.finish()
+        items = self._make_items(values, bool((lengths <= 1).all()))
+        if (np.diff(rows) <= 0).any():  # a block with integers in some records, floats in others
+            items, rows, lengths = _sort_rows(items, rows, lengths)
+        all_lengths = np.zeros(row_count, np.int64)
+        all_lengths[rows] = lengths
+        missing: Bool = np.ones(row_count, np.bool_)
+        missing[rows] = False
+        if True not in self._is_sequence:
+            missing |= all_lengths == 0
+            return make_list_column(self._name, items, all_lengths, missing)
+        steps = self._step_lengths.finish()
+        return replace(
+            items,
+            offsets=make_offsets(all_lengths),
+            step_offsets=make_offsets(steps),
+            missing=missing if missing.any() else None,
+        )
+
+    def _make_items(self, values: NDArray[Any], is_single: bool) -> DataColumn:
+        if _BYTES_LIST in self._kinds:
+            return make_coded_bytes_column(self._name, values, list(self._codes))
+        if values.dtype == np.float32 and not is_single:
+            return DataColumn(self._name, "float", values)
+        return make_number_column(self._name, values)
 
 
 def _decode_features(data: bytes, features: Int64, first_row: int) -> Iterable[tuple[str, _Chunk]]:
@@ -197,14 +325,14 @@ def _decode_items(data: bytes, kind: int, spans: Int64) -> tuple[Int64, Any]:
     if kind == _FLOAT_LIST:
         if (sizes % 4).any():
             raise FormatError("data.float_incomplete", "a list of floats has an incomplete value")
-        return sizes // 4, content.view("<f4")
+        return sizes // 4, content.view("<f4").astype(np.float32, copy=False)
     return decode_varints(content, sizes)
 
 
 def _decode_unpacked(data: bytes, kind: int, spans: Int64) -> tuple[Int64, Any]:
     """Decode lists of numbers that are empty, or whose items are separate fields."""
     name = "FloatList" if kind == _FLOAT_LIST else "Int64List"
-    dtype = np.float64 if kind == _FLOAT_LIST else np.int64
+    dtype = np.float32 if kind == _FLOAT_LIST else np.int64
     rows = [
         np.array(proto.parse(name, data[start : start + size]).value, dtype)
         for start, size in spans.tolist()
@@ -270,68 +398,24 @@ def intern_slices(data: bytes, spans: Int64) -> tuple[Int64, list[bytes]]:
 
 def _gather_slices(data: bytes, starts: Int64, sizes: Int64) -> NDArray[np.uint8]:
     if len(sizes) and sizes.mean() > _LONG_SLICE_BYTES:
-        ends = starts + sizes
-        pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        return np.frombuffer(b"".join([data[start:end] for start, end in pairs]), np.uint8)
+        view = memoryview(data)
+        pairs = zip(starts.tolist(), (starts + sizes).tolist(), strict=True)
+        return np.frombuffer(b"".join([view[start:end] for start, end in pairs]), np.uint8)
     buffer = np.frombuffer(data, np.uint8)
     if len(sizes) and (sizes == sizes[0]).all():
         index = starts[:, None] + np.arange(sizes[0])
         return buffer[index].reshape(-1)
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
+    offsets = make_offsets(sizes)
     gathered: NDArray[np.uint8]
     gathered = buffer[np.repeat(starts - offsets[:-1], sizes) + np.arange(offsets[-1])]
     return gathered
 
 
-def _join_chunks(name: str, chunks: Sequence[_Chunk], row_count: int) -> DataColumn:
-    kinds = {chunk.kind for chunk in chunks}
-    if len({chunk.step_lengths is None for chunk in chunks}) > 1:
-        raise FormatError(
-            "data.feature_and_sequence",
-            '"{feature}" is both a feature and a sequence feature; it is left out',
-            feature=name,
-        )
-    if _BYTES_LIST in kinds and len(kinds) > 1:
-        raise FormatError(
-            "data.text_and_numbers",
-            '"{feature}" has text in some records and numbers in others; it is left out',
-            feature=name,
-        )
-    if _BYTES_LIST in kinds:
-        all_items = [item for chunk in chunks for item in chunk.items]
-        items = make_bytes_column(name, all_items)
-    else:
-        dtype = np.float64 if _FLOAT_LIST in kinds else np.int64
-        items = make_number_column(
-            name, np.concatenate([chunk.items for chunk in chunks], dtype=dtype)
-        )
-    rows = np.concatenate([chunk.rows for chunk in chunks])
-    lengths = np.concatenate([chunk.lengths for chunk in chunks])
-    if (np.diff(rows) <= 0).any():  # a block with integers in some records and floats in others
-        items, rows, lengths = _sort_rows(items, rows, lengths)
-    all_lengths = np.zeros(row_count, np.int64)
-    all_lengths[rows] = lengths
-    missing: Bool = np.ones(row_count, np.bool_)
-    missing[rows] = False
-    if chunks[0].step_lengths is None:
-        missing |= all_lengths == 0
-        return make_list_column(name, items, all_lengths, missing)
-    steps = np.concatenate(
-        [chunk.step_lengths for chunk in chunks if chunk.step_lengths is not None]
-    )
-    return replace(
-        items,
-        name=name,
-        offsets=np.concatenate(([0], np.cumsum(all_lengths))),
-        step_offsets=np.concatenate(([0], np.cumsum(steps))),
-        missing=missing if missing.any() else None,
-    )
-
-
-def _sort_rows(items: DataColumn, rows: Int64, lengths: Int64) -> tuple[DataColumn, Int64, Int64]:
+def _sort_rows(
+    items: DataColumn, rows: NDArray[Any], lengths: NDArray[Any]
+) -> tuple[DataColumn, NDArray[Any], NDArray[Any]]:
     order = np.argsort(rows, kind="stable")
-    index, _ = gather_ranges(np.concatenate(([0], np.cumsum(lengths))), order)
+    index, _ = gather_ranges(make_offsets(lengths), order)
     return items.take(index), rows[order], lengths[order]
 
 

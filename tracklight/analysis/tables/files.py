@@ -219,8 +219,9 @@ def _read_tfrecord(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
     try:
         for data, spans in iter_record_blocks(stream, compression=compression):
             rows = limiter.choose(len(spans))
+            before = decoder.size_bytes
             decoder.add(data, spans[rows])
-            limiter.count_bytes(int(spans[rows, 1].sum()) * 2)
+            limiter.count_bytes(decoder.size_bytes - before)
             if limiter.is_full:
                 break
     except FormatError as error:

@@ -35,6 +35,8 @@ DistanceFunction = Callable[[DataTable, int], Any]
 _BLOCK_ROWS = 32_768
 #: The same for the numbers of vectors.
 _BLOCK_VALUES = 262_144
+#: Values from which the standard deviation is computed at once.
+_SPREAD_VALUES = 4 << 20
 #: NumPy computes without the GIL, so that threads help with many blocks.
 _MIN_PARALLEL_BLOCKS = 8
 _MAX_THREADS = 4
@@ -47,7 +49,7 @@ class _Feature:
     name: str
     column: DataColumn
     values: NDArray[Any]
-    """Numbers as float64 with NaN for missing; otherwise codes with -1 for missing."""
+    """Numbers as floats with NaN for missing; otherwise codes with -1 for missing."""
     scale: float
     """Distance of two different values, or per unit of difference."""
     has_missing: bool
@@ -112,13 +114,15 @@ class DistanceSpace:
             return distances
         _check_metric(metric)
         distances = np.full(self._row_count, np.inf)
+        widest = max(len(feature.values) for feature, _ in features) / max(1, self._row_count)
+        block_rows = min(_BLOCK_ROWS, max(1, int(_BLOCK_VALUES / max(1, widest))))
 
         def fill(start: int) -> None:
-            block = slice(start, min(start + _BLOCK_ROWS, self._row_count))
+            block = slice(start, min(start + block_rows, self._row_count))
             if among is None or among[block].any():
                 distances[block] = self._compute_block(row, block, features, metric)
 
-        _run_blocks(fill, range(0, self._row_count, _BLOCK_ROWS))
+        _run_blocks(fill, range(0, self._row_count, block_rows))
         if among is not None:
             distances[~among] = np.inf
         return distances
@@ -338,11 +342,11 @@ def _compare_vectors(vectors: Float64, target: Float64, metric: Metric) -> Float
 def _prepare(column: DataColumn) -> _Feature | None:
     if column.is_numeric:
         values = column.values if column.is_list else column.to_float64()
-        values = values.astype(np.float64, copy=False)
-        present = values[~np.isnan(values)]
-        spread = float(np.std(present, ddof=1)) if len(present) > 1 else 0.0
+        if values.dtype != np.float32:
+            values = values.astype(np.float64, copy=False)
+        spread, count = _compute_spread(values)
         scale = 1 / spread if spread > 0 and np.isfinite(spread) else 0.0
-        return _Feature(column.name, column, values, scale, len(present) < len(values))
+        return _Feature(column.name, column, values, scale, count < len(values))
     codes = column.values if column.type == "string" else _encode_bytes(column.values)
     present = codes[codes >= 0]
     counts = np.bincount(present) if len(present) else np.zeros(1, np.int64)
@@ -351,6 +355,26 @@ def _prepare(column: DataColumn) -> _Feature | None:
         return None  # all values are different
     agreement = float(np.sum((counts / max(len(present), 1)) ** 2))
     return _Feature(column.name, column, codes, agreement, bool(len(present) < len(codes)))
+
+
+def _compute_spread(values: NDArray[Any]) -> tuple[float, int]:
+    """Return the sample standard deviation of the values that are not NaN, and their number.
+
+    Block by block, because lists may have more items than fit into memory twice.
+    """
+    parts = [values[at : at + _SPREAD_VALUES] for at in range(0, len(values), _SPREAD_VALUES)]
+    count, total, squares = 0, 0.0, 0.0
+    with np.errstate(invalid="ignore"):  # infinite values have no deviation
+        for part in parts:
+            present = part[~np.isnan(part)].astype(np.float64, copy=False)
+            count += len(present)
+            total += float(np.sum(present))
+        if count < 2:
+            return 0.0, count
+        for part in parts:
+            deviation = part[~np.isnan(part)].astype(np.float64, copy=False) - total / count
+            squares += float(np.dot(deviation, deviation))
+    return float(np.sqrt(squares / (count - 1))), count
 
 
 def _encode_bytes(values: NDArray[Any]) -> NDArray[Any]:
@@ -392,13 +416,31 @@ def _compare_lists(feature: _Feature, row: int, block: slice) -> Float64:
     longer = np.maximum(lengths, len(items))
     if not len(items):
         return np.ones(len(lengths))  # missing
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    position = np.arange(bounds[-1] - bounds[0]) - np.repeat(bounds[:-1] - bounds[0], lengths)
     others = feature.values[bounds[0] : bounds[-1]]
+    if (lengths == len(items)).all():
+        matrix = others.reshape(len(lengths), len(items))
+        means: Float64 = _compare_pairs(feature, items, matrix).mean(axis=1)
+        return means
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    position = np.arange(len(others)) - np.repeat(bounds[:-1] - bounds[0], lengths)
     distance = np.ones(len(others))  # items beyond the end of the shorter list are missing
-    for number, item in enumerate(items):
-        chosen = position == number
-        distance[chosen] = _compare_items(feature, item, others[chosen])
+    inside = position < len(items)
+    distance[inside] = _compare_pairs(feature, items[position[inside]], others[inside])
     total = np.bincount(rows, distance, minlength=len(lengths))
     total += np.maximum(len(items) - lengths, 0)
     return np.where(lengths == 0, 1.0, total / longer)
+
+
+def _compare_pairs(feature: _Feature, items: NDArray[Any], others: NDArray[Any]) -> Float64:
+    """Return the distance of each item to the other at its place."""
+    distance: Float64
+    if feature.column.is_numeric:
+        distance = np.abs(np.subtract(others, items, dtype=np.float64))
+        np.multiply(distance, feature.scale, out=distance)
+        if feature.has_missing:
+            np.copyto(distance, 1.0, where=np.isnan(others) | np.isnan(items))
+        return distance
+    distance = np.multiply(others != items, feature.scale)
+    if feature.has_missing:
+        np.copyto(distance, 1.0, where=(others < 0) | (items < 0))
+    return distance

@@ -145,11 +145,11 @@ def evaluate(
         resampling: How intervals are computed.
         tasks: Where the metrics of large tables are computed.
     """
+    names = {name for columns in slice_by for name in columns}
     rows = np.flatnonzero(workspace.is_active)
-    table = workspace.table.take(rows)
+    table = workspace.table.select(names).take(rows)
     labels, scores = get_labels_and_scores(workspace, model)
     specs = [make_slice_spec(table, columns, buckets) for columns in slice_by]
-    names = {name for columns in slice_by for name in columns}
     predictor = workspace.get_model(model)
     task: Any = "regression"
     if predictor.task == "classification":

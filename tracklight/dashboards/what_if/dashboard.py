@@ -122,8 +122,14 @@ class WhatIf(Dashboard):
             Route("thumbnail_tile", ThumbnailTileRequest, self.thumbnail_tile, "GET"),
             Route("edit", RowEditRequest, self.edit, max_body_bytes=_MAX_EDIT_BYTES),
             Route("feature", AddFeatureRequest, self.add_feature),
-            Route("slice", SaveSliceRequest, self.save_slice, max_body_bytes=_MAX_EDIT_BYTES),
-            Route("slice", SliceRequest, self.remove_slice, "DELETE"),
+            Route(
+                "slice",
+                SaveSliceRequest,
+                self.save_slice,
+                mutates=True,
+                max_body_bytes=_MAX_EDIT_BYTES,
+            ),
+            Route("slice", SliceRequest, self.remove_slice, "DELETE", mutates=True),
             Route("distances", DistanceRequest, self.distances),
             Route("counterfactuals", CounterfactualRequest, self.counterfactuals),
             Route("predict", ModelRequest, self.predict),
@@ -267,20 +273,22 @@ class WhatIf(Dashboard):
             return _make_edit_response(session.workspace, request.row)
 
     def save_slice(self, request: SaveSliceRequest) -> SessionInfo:
-        """Save a named set of rows as a column, for slices, colors and filters."""
+        """Save a named set of rows as a column, for slices, colors and filters.
+
+        Those of data files are stored beside the notes on the log.
+        """
         session = self._store.get(request.session)
         with session.lock:
-            workspace = session.workspace
-            is_inside = decode_row_bits(request.row_bits or b"", len(workspace.table))
+            is_inside = decode_row_bits(request.row_bits or b"", len(session.workspace.table))
             rows = [*request.rows, *np.flatnonzero(is_inside).tolist()]
-            workspace.save_slice(request.name, rows)
+            self._store.save_slice(session, request.name, rows)
             return make_session_info(session)
 
     def remove_slice(self, request: SliceRequest) -> SessionInfo:
         """Remove a named set of rows; the rows stay."""
         session = self._store.get(request.session)
         with session.lock:
-            session.workspace.remove_slice(request.name)
+            self._store.remove_slice(session, request.name)
             return make_session_info(session)
 
     def distances(self, request: DistanceRequest) -> DistancesResponse:

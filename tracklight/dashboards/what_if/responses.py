@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from tracklight.analysis.what_if.thresholds import (
 from tracklight.analysis.what_if.workspace import Edit, Workspace
 from tracklight.dashboards.what_if.schemas import (
     NO_VALUES,
+    ColumnStatistics,
     ColumnValues,
     DataColumnInfo,
     DataColumnsRequest,
@@ -178,14 +179,16 @@ def make_columns_response(workspace: Workspace, request: DataColumnsRequest) -> 
     for name in request.names:
         if name not in available:
             workspace.table.get_column(name)  # raises with the most similar name
-        columns.append(_make_column_values(available[name].take(rows)))
+        columns.append(_make_column_values(available[name], rows))
     return DataColumnsResponse(workspace.version, rows.astype(np.int32), columns)
 
 
-def _make_column_values(column: DataColumn) -> ColumnValues:
+def _make_column_values(column: DataColumn, rows: Int64) -> ColumnValues:
+    """Return the values of some rows; of lists, their lengths."""
     if column.is_list:
-        lengths = np.diff(column.get_item_offsets()).astype(np.float64)
+        lengths = np.diff(column.get_item_offsets())[rows].astype(np.float64)
         return ColumnValues(column.name, column.type, numbers=lengths)
+    column = column.take(rows)
     if column.is_numeric:
         return ColumnValues(column.name, column.type, numbers=column.to_float64())
     if column.type == "string":
@@ -515,55 +518,59 @@ def make_statistics_response(
     workspace: Workspace, others: Mapping[str, Workspace] | None = None
 ) -> FeatureStatisticsResponse:
     """Return statistics of all columns, and the drift to other data sets, by session."""
-    table = workspace.table.take(workspace.is_active)
-    rows = [
-        _make_statistics_row(each, table.get_column(each.name))
-        for each in compute_statistics(table, table.names)
-    ]
-    if others:
-        tables = {key: each.table.take(each.is_active) for key, each in others.items()}
-        for row in rows:
+    rows = []
+    for name in workspace.table.names:  # one by one: deleted rows need copies of columns
+        table = _select_active(workspace, name)
+        (found,) = compute_statistics(table, [name])
+        row = _make_statistics_row(found, table.get_column(name))
+        if others:
+            tables = {
+                key: _select_active(each, name)
+                for key, each in others.items()
+                if name in each.table
+            }
             _add_others(row, table, tables)
+        rows.append(row)
     return FeatureStatisticsResponse(workspace.version, rows)
+
+
+def _select_active(workspace: Workspace, name: str) -> DataTable:
+    """Return one column without deleted rows."""
+    return workspace.table.select([name]).take(workspace.is_active)
 
 
 def _make_statistics_row(statistics: FeatureStatistics, column: DataColumn) -> StatisticsRow:
     return StatisticsRow(
-        statistics.name,
-        statistics.type,
-        statistics.is_list,
-        statistics.count,
-        statistics.missing,
-        statistics.mean,
-        statistics.std,
-        statistics.zeros,
-        statistics.minimum,
-        statistics.median,
-        statistics.maximum,
-        statistics.outliers,
-        statistics.unique,
-        statistics.top[:_MAX_TEXT],
-        statistics.top_count,
-        statistics.mean_length,
-        statistics.non_uniformity,
-        statistics.warnings,
-        statistics.edges,
-        statistics.histogram,
-        [value[:_MAX_TEXT] for value in statistics.values],
-        statistics.quantiles,
-        statistics.length_edges,
-        statistics.length_histogram,
-        column.get_list_length() if column.is_list else None,
+        name=statistics.name,
+        type=statistics.type,
+        is_list=statistics.is_list,
+        outliers=statistics.outliers,
+        top_count=statistics.top_count,
+        mean_length=statistics.mean_length,
+        non_uniformity=statistics.non_uniformity,
+        warnings=statistics.warnings,
+        edges=statistics.edges,
+        values=[value[:_MAX_TEXT] for value in statistics.values],
+        length_edges=statistics.length_edges,
+        length_histogram=statistics.length_histogram,
+        list_length=column.get_list_length() if column.is_list else None,
+        **_get_shared_fields(statistics),
     )
 
 
+def _get_shared_fields(statistics: FeatureStatistics) -> dict[str, Any]:
+    """Return the fields of `ColumnStatistics`."""
+    fields = {name: getattr(statistics, name) for name in ColumnStatistics.__struct_fields__}
+    return {**fields, "top": statistics.top[:_MAX_TEXT]}
+
+
 def _add_others(row: StatisticsRow, table: DataTable, others: Mapping[str, DataTable]) -> None:
-    """Add a column of other data sets, unless they do not have it or it is of another kind."""
+    """Add the column of other data sets, unless it is of another kind there."""
     own = table.get_column(row.name)
     shared = {
         key: other
         for key, other in others.items()
-        if row.name in other and other.get_column(row.name).is_numeric == own.is_numeric
+        if other.get_column(row.name).is_numeric == own.is_numeric
     }
     if not shared:
         return
@@ -575,23 +582,12 @@ def _add_others(row: StatisticsRow, table: DataTable, others: Mapping[str, DataT
         (found,) = compute_statistics(other, [row.name])
         row.others.append(
             OtherStatistics(
-                key,
-                found.count,
-                found.missing,
-                found.mean,
-                found.std,
-                found.zeros,
-                found.minimum,
-                found.median,
-                found.maximum,
-                found.unique,
-                found.top[:_MAX_TEXT],
-                histogram,
-                found.quantiles,
-                drift.jensen_shannon,
-                drift.population_stability,
-                drift.chi_square,
-                drift.kolmogorov_smirnov,
+                session=key,
+                jensen_shannon=drift.jensen_shannon,
+                population_stability=drift.population_stability,
+                chi_square=drift.chi_square,
+                kolmogorov_smirnov=drift.kolmogorov_smirnov,
+                **{**_get_shared_fields(found), "histogram": histogram},
             )
         )
 
@@ -607,30 +603,34 @@ def make_export(workspace: Workspace, request: DataExportRequest, title: str) ->
             taken = {column.name for column in columns}
             computed = _make_computed_columns(workspace, predictor, 0.5)
             columns += [column for column in computed if column.name not in taken]
-    table = DataTable(columns).take(workspace.is_active)
+    parts = _iter_parts(DataTable(columns), np.flatnonzero(workspace.is_active))
     stem = title.partition(".")[0].replace("*", "") or "data"
     if request.format == "jsonl":
-        return Stream(_iter_json_lines(table), "application/jsonl", f"{stem}.jsonl")
-    return Stream(_iter_csv(table), "text/csv", f"{stem}.csv")
+        return Stream(_iter_json_lines(parts), "application/jsonl", f"{stem}.jsonl")
+    return Stream(_iter_csv(parts), "text/csv", f"{stem}.csv")
 
 
-def _iter_json_lines(table: DataTable) -> Iterator[bytes]:
+def _iter_parts(table: DataTable, rows: Int64) -> Iterator[DataTable]:
+    """Yield some rows in tables of limited size, at least one."""
+    for start in range(0, max(len(rows), 1), _EXPORT_ROWS):
+        yield table.take(rows[start : start + _EXPORT_ROWS])
+
+
+def _iter_json_lines(parts: Iterable[DataTable]) -> Iterator[bytes]:
     import msgspec
 
-    for start in range(0, len(table), _EXPORT_ROWS):
-        part = table.take(np.arange(start, min(start + _EXPORT_ROWS, len(table))))
+    for part in parts:
         yield b"".join(msgspec.json.encode(row) + b"\n" for row in part.to_rows())
 
 
-def _iter_csv(table: DataTable) -> Iterator[bytes]:
+def _iter_csv(parts: Iterable[DataTable]) -> Iterator[bytes]:
     import csv
 
-    for start in range(0, max(len(table), 1), _EXPORT_ROWS):
+    for number, part in enumerate(parts):
         text = io.StringIO()
         writer = csv.writer(text)
-        if not start:
-            writer.writerow(table.names)
-        part = table.take(np.arange(start, min(start + _EXPORT_ROWS, len(table))))
+        if not number:
+            writer.writerow(part.names)
         for row in part.to_rows():
             writer.writerow([_to_cell(value) for value in row.values()])
         yield text.getvalue().encode()

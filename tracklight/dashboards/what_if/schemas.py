@@ -699,10 +699,9 @@ class FrontierResponse(msgspec.Struct):
     thresholds: Float64
 
 
-class OtherStatistics(msgspec.Struct):
-    """A column in another data set, and how much its distribution differs."""
+class ColumnStatistics(msgspec.Struct, kw_only=True):
+    """Statistics of a column in one data set."""
 
-    session: str
     count: int
     missing: int
     mean: float
@@ -715,13 +714,19 @@ class OtherStatistics(msgspec.Struct):
     top: str
     histogram: Int64
     quantiles: Float64
+
+
+class OtherStatistics(ColumnStatistics, kw_only=True):
+    """A column in another data set, and how much its distribution differs."""
+
+    session: str
     jensen_shannon: float
     population_stability: float
     chi_square: float
     kolmogorov_smirnov: float
 
 
-class StatisticsRow(msgspec.Struct):
+class StatisticsRow(ColumnStatistics, kw_only=True):
     """Statistics of one column.
 
     ``others`` are those of the data sets that have a column of the same kind; the histograms of
@@ -732,25 +737,13 @@ class StatisticsRow(msgspec.Struct):
     name: str
     type: ValueType
     is_list: bool
-    count: int
-    missing: int
-    mean: float
-    std: float
-    zeros: int
-    minimum: float
-    median: float
-    maximum: float
     outliers: int
-    unique: int
-    top: str
     top_count: int
     mean_length: float
     non_uniformity: float
     warnings: list[str]
     edges: Float64
-    histogram: Int64
     values: list[str]
-    quantiles: Float64
     length_edges: Float64
     length_histogram: Int64
     list_length: int | None = None

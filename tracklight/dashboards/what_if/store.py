@@ -23,6 +23,7 @@ from tracklight.analysis.predictors.http_models import (
 from tracklight.analysis.predictors.model_files import MODEL_SUFFIXES, load_model_file
 from tracklight.analysis.tables.files import DATA_SUFFIXES, ReadLimits, read_files
 from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.dashboards.what_if.saved_slices import SliceStore
 from tracklight.dashboards.what_if.schemas import (
     AddModelRequest,
     ColumnModel,
@@ -55,6 +56,8 @@ class OpenSession:
     lock: threading.RLock = field(default_factory=threading.RLock)
     path: str = ""
     """The path with which it was opened."""
+    full_path: str = ""
+    """The absolute path or pattern, empty for data of a program."""
     is_own: bool = True
     """False for a workspace of the program that started the server."""
 
@@ -68,7 +71,9 @@ class SessionStore:
 
     def __init__(self, context: Context) -> None:
         self._access = context.access
-        self._files = DataFiles([root.path for root in context.log.roots], self._access.data_dirs)
+        roots = [root.path for root in context.log.roots]
+        self._files = DataFiles(roots, self._access.data_dirs)
+        self._slices = SliceStore(roots)
         self._hosts = AllowedHosts(self._access.model_hosts)
         self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
         self._lock = threading.Lock()
@@ -133,6 +138,10 @@ class SessionStore:
             )
         elif request.prediction:
             from_data = ColumnPredictor("predictions", request.prediction, request.task)
+        full_path = self._files.resolve(request.path)
+        left_out = self._slices.restore(full_path, workspace)
+        if left_out is not None:
+            workspace.table.messages += (left_out,)
         if from_data is not None:
             workspace.add_model(from_data)
             # Fast, so that the page need not fetch everything again after a job.
@@ -140,7 +149,7 @@ class SessionStore:
                 workspace.predict(from_data.name)
         title = os.path.basename(request.path)
         key = secrets.token_urlsafe(9)
-        session = OpenSession(key, title, workspace, path=request.path)
+        session = OpenSession(key, title, workspace, path=request.path, full_path=full_path)
         with self._lock:
             self._sessions[session.key] = session
             own = [key for key, each in self._sessions.items() if each.is_own]
@@ -185,6 +194,31 @@ class SessionStore:
             self._sessions.pop(key, None)
         if session.is_own:
             session.workspace.close()
+
+    def save_slice(self, session: OpenSession, name: str, rows: Iterable[int]) -> None:
+        """Name a set of rows; of data files, also after a restart of the server.
+
+        Raises:
+            SaveError: It cannot be stored.
+            UsageError: The name or a row is invalid.
+        """
+        chosen = list(rows)
+        if session.full_path:
+            changed = session.workspace.snapshot()
+            changed.save_slice(name, chosen)
+            self._slices.save(session.full_path, name.strip(), changed)
+        session.workspace.save_slice(name, chosen)
+
+    def remove_slice(self, session: OpenSession, name: str) -> None:
+        """Remove a named set of rows.
+
+        Raises:
+            SaveError: The change cannot be stored.
+            UsageError: There is no such slice.
+        """
+        session.workspace.remove_slice(name)
+        if session.full_path:
+            self._slices.remove(session.full_path, name)
 
     def close(self) -> None:
         """Close all data sets."""

@@ -6537,7 +6537,10 @@ export interface WhatIfRoutes {
     readonly request: AddFeatureRequest;
     readonly response: RowEditResponse;
   };
-  /** Save a named set of rows as a column, for slices, colors and filters. */
+  /**
+   * Save a named set of rows as a column, for slices, colors and filters. Those of data files are
+   * stored beside the notes on the log.
+   */
   readonly 'POST slice': {
     readonly request: SaveSliceRequest;
     readonly response: SessionInfo;
@@ -7069,7 +7072,6 @@ export interface OptimizeResponse {
 
 /** A column in another data set, and how much its distribution differs. */
 export interface OtherStatistics {
-  readonly session: string;
   readonly count: number;
   readonly missing: number;
   readonly mean: number;
@@ -7082,6 +7084,7 @@ export interface OtherStatistics {
   readonly top: string;
   readonly histogram: Float64Array;
   readonly quantiles: Float64Array;
+  readonly session: string;
   readonly jensen_shannon: number;
   readonly population_stability: number;
   readonly chi_square: number;
@@ -7306,9 +7309,6 @@ export interface StaticSession {
  * `length_histogram` are the lengths of lists, and `list_length` is set if all are equal.
  */
 export interface StatisticsRow {
-  readonly name: string;
-  readonly type: ValueType;
-  readonly is_list: boolean;
   readonly count: number;
   readonly missing: number;
   readonly mean: number;
@@ -7317,17 +7317,20 @@ export interface StatisticsRow {
   readonly minimum: number;
   readonly median: number;
   readonly maximum: number;
-  readonly outliers: number;
   readonly unique: number;
   readonly top: string;
+  readonly histogram: Float64Array;
+  readonly quantiles: Float64Array;
+  readonly name: string;
+  readonly type: ValueType;
+  readonly is_list: boolean;
+  readonly outliers: number;
   readonly top_count: number;
   readonly mean_length: number;
   readonly non_uniformity: number;
   readonly warnings: readonly string[];
   readonly edges: Float64Array;
-  readonly histogram: Float64Array;
   readonly values: readonly string[];
-  readonly quantiles: Float64Array;
   readonly length_edges: Float64Array;
   readonly length_histogram: Float64Array;
   readonly list_length: number | null;

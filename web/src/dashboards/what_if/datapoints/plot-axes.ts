@@ -1,7 +1,7 @@
 /** Draws the axes of the datapoint plot, and the titles of its facets, over the points. */
 import { makeTicks } from '../../../charts/axes/ticks';
 import type { ChartTheme } from '../../../charts/renderer/chart-theme';
-import { FONT_FAMILY } from '../../../charts/renderer/renderer';
+import { makePath, type Renderer, type TextStyle } from '../../../charts/renderer/renderer';
 import type { Facet, PlotAxis, PlotCell, PlotMargins } from './plot-layout';
 
 export interface AxesContent {
@@ -21,8 +21,8 @@ export interface AxesContent {
   toScreenY(px: number): number;
 }
 
-const FONT = `11px ${FONT_FAMILY}`;
-const TITLE_FONT = `600 11px ${FONT_FAMILY}`;
+const FONT = { size: 11 };
+const TITLE_FONT = { size: 11, bold: true };
 const TICK_GAP_PX = 70;
 const LINE_PX = 16;
 const MIN_LABEL_PX = 26;
@@ -33,46 +33,47 @@ interface Stretch {
   readonly to: number;
 }
 
-export function drawAxes(canvas: CanvasRenderingContext2D, content: AxesContent): void {
+export function drawAxes(renderer: Renderer, content: AxesContent): void {
   const { width, height, margins, cells, columns, theme } = content;
   const { left, right, top, bottom } = margins;
-  canvas.fillStyle = theme.background;
-  canvas.fillRect(0, 0, left, height);
-  canvas.fillRect(0, height - bottom, width, bottom);
-  canvas.fillRect(0, 0, width, top);
-  canvas.fillRect(width - right, 0, right, height);
-  canvas.strokeStyle = theme.axis;
-  canvas.lineWidth = 1;
-  canvas.save();
-  canvas.beginPath();
-  canvas.rect(left - 1, top - 1, width - left - right + 2, height - top - bottom + 2);
-  canvas.clip();
-  for (const cell of cells) {
-    const x = content.toScreenX(cell.left);
-    const y = content.toScreenY(cell.top);
-    canvas.strokeRect(
-      Math.round(x) + 0.5,
-      Math.round(y) + 0.5,
-      content.toScreenX(cell.left + cell.width) - x,
-      content.toScreenY(cell.top + cell.height) - y,
-    );
-  }
-  canvas.restore();
-  canvas.font = FONT;
-  canvas.fillStyle = theme.label;
+  for (const box of [
+    { left: 0, top: 0, width: left, height },
+    { left: 0, top: height - bottom, width, height: bottom },
+    { left: 0, top: 0, width, height: top },
+    { left: width - right, top: 0, width: right, height },
+  ])
+    renderer.rect(box, { color: theme.background });
+  const plot = {
+    left: left - 1,
+    top: top - 1,
+    width: width - left - right + 2,
+    height: height - top - bottom + 2,
+  };
+  renderer.clip(plot, () => {
+    for (const cell of cells) {
+      const x = Math.round(content.toScreenX(cell.left)) + 0.5;
+      const y = Math.round(content.toScreenY(cell.top)) + 0.5;
+      const endX = x + content.toScreenX(cell.left + cell.width) - content.toScreenX(cell.left);
+      const endY = y + content.toScreenY(cell.top + cell.height) - content.toScreenY(cell.top);
+      renderer.stroke(makePath(x, y, endX, y, endX, endY, x, endY, x, y), {
+        color: theme.axis,
+        width: 1,
+      });
+    }
+  });
   for (let column = 0; column < columns; column++) {
     const cell = cells[column];
-    if (cell) drawColumn(canvas, content, cell, column);
+    if (cell) drawColumn(renderer, content, cell, column);
   }
   for (let line = 0; line * columns < cells.length; line++) {
     const cell = cells[line * columns];
-    if (cell) drawLine(canvas, content, cell, line);
+    if (cell) drawLine(renderer, content, cell, line);
   }
-  drawTitles(canvas, content);
+  drawTitles(renderer, content);
 }
 
 function drawColumn(
-  canvas: CanvasRenderingContext2D,
+  renderer: Renderer,
   content: AxesContent,
   cell: PlotCell,
   column: number,
@@ -83,69 +84,73 @@ function drawColumn(
     to: content.toScreenX(cell.left + cell.width),
   };
   const limits = { from: margins.left, to: width - margins.right };
-  canvas.textAlign = 'center';
-  canvas.textBaseline = 'top';
+  const style: TextStyle = { ...FONT, color: theme.label, align: 'center', baseline: 'top' };
   let previousEnd = -Infinity;
   for (const { at, label } of listTicks(x, stretch, limits, false)) {
-    const text = fit(canvas, label, x.kind === 'category' ? getBand(x, stretch) : Infinity);
-    const half = canvas.measureText(text).width / 2;
+    const text = fit(renderer, label, FONT, x.kind === 'category' ? getBand(x, stretch) : Infinity);
+    const half = renderer.measureText(text, FONT) / 2;
     if (at - half < previousEnd + 6) continue;
     previousEnd = at + half;
-    canvas.fillText(text, at, height - margins.bottom + 6);
+    renderer.text(text, at, height - margins.bottom + 6, style);
   }
   if (!facetX) return;
-  canvas.fillStyle = theme.text;
-  canvas.textBaseline = 'bottom';
   const middle = (stretch.from + stretch.to) / 2;
-  const text = fit(canvas, facetX.labels[column] ?? '', stretch.to - stretch.from);
-  if (middle > limits.from && middle < limits.to) canvas.fillText(text, middle, margins.top - 4);
-  canvas.fillStyle = theme.label;
+  const text = fit(renderer, facetX.labels[column] ?? '', FONT, stretch.to - stretch.from);
+  if (middle > limits.from && middle < limits.to)
+    renderer.text(text, middle, margins.top - 4, {
+      ...style,
+      color: theme.text,
+      baseline: 'bottom',
+    });
 }
 
-function drawLine(
-  canvas: CanvasRenderingContext2D,
-  content: AxesContent,
-  cell: PlotCell,
-  line: number,
-): void {
+function drawLine(renderer: Renderer, content: AxesContent, cell: PlotCell, line: number): void {
   const { margins, width, height, y, facetY, theme } = content;
   const stretch = {
     from: content.toScreenY(cell.top + cell.height),
     to: content.toScreenY(cell.top),
   };
   const limits = { from: height - margins.bottom, to: margins.top };
-  canvas.textAlign = 'right';
-  canvas.textBaseline = 'middle';
   let previous = Infinity;
   for (const { at, label } of listTicks(y, stretch, limits, true)) {
     if (Math.abs(previous - at) < LINE_PX) continue;
     previous = at;
-    canvas.fillText(fit(canvas, label, margins.left - 22), margins.left - 6, at);
+    renderer.text(fit(renderer, label, FONT, margins.left - 22), margins.left - 6, at, {
+      ...FONT,
+      color: theme.label,
+      align: 'right',
+      baseline: 'middle',
+    });
   }
   if (!facetY) return;
-  canvas.save();
-  canvas.fillStyle = theme.text;
-  canvas.textAlign = 'center';
-  canvas.translate(width - margins.right + 9, (stretch.from + stretch.to) / 2);
-  canvas.rotate(Math.PI / 2);
-  canvas.fillText(fit(canvas, facetY.labels[line] ?? '', stretch.from - stretch.to), 0, 0);
-  canvas.restore();
+  const text = fit(renderer, facetY.labels[line] ?? '', FONT, stretch.from - stretch.to);
+  renderer.text(text, width - margins.right + 12, (stretch.from + stretch.to) / 2, {
+    ...FONT,
+    color: theme.text,
+    align: 'center',
+    baseline: 'middle',
+    vertical: true,
+  });
 }
 
-function drawTitles(canvas: CanvasRenderingContext2D, content: AxesContent): void {
+function drawTitles(renderer: Renderer, content: AxesContent): void {
   const { margins, width, height, xTitle, yTitle, theme } = content;
-  canvas.font = TITLE_FONT;
-  canvas.fillStyle = theme.text;
-  canvas.textBaseline = 'bottom';
-  canvas.textAlign = 'center';
   const plotWidth = width - margins.left - margins.right;
-  canvas.fillText(fit(canvas, xTitle, plotWidth), margins.left + plotWidth / 2, height - 3);
-  canvas.save();
-  canvas.textBaseline = 'top';
-  canvas.translate(3, margins.top + (height - margins.top - margins.bottom) / 2);
-  canvas.rotate(-Math.PI / 2);
-  canvas.fillText(fit(canvas, yTitle, height - margins.top - margins.bottom), 0, 0);
-  canvas.restore();
+  const plotHeight = height - margins.top - margins.bottom;
+  const style: TextStyle = {
+    ...TITLE_FONT,
+    color: theme.text,
+    align: 'center',
+    baseline: 'bottom',
+  };
+  const xText = fit(renderer, xTitle, TITLE_FONT, plotWidth);
+  renderer.text(xText, margins.left + plotWidth / 2, height - 3, style);
+  const yText = fit(renderer, yTitle, TITLE_FONT, plotHeight);
+  renderer.text(yText, 3, margins.top + plotHeight / 2, {
+    ...style,
+    baseline: 'top',
+    vertical: true,
+  });
 }
 
 /** Return the ticks of the visible part of an axis, with their position on the screen. */
@@ -183,10 +188,15 @@ function getBand({ categories }: PlotAxis, { from, to }: Stretch): number {
   return Math.max(MIN_LABEL_PX, Math.abs(to - from) / Math.max(1, categories.length));
 }
 
-function fit(canvas: CanvasRenderingContext2D, text: string, width: number): string {
-  if (canvas.measureText(text).width <= width) return text;
+function fit(
+  renderer: Renderer,
+  text: string,
+  font: Pick<TextStyle, 'size' | 'bold'>,
+  width: number,
+): string {
+  if (renderer.measureText(text, font) <= width) return text;
   let short = text;
-  while (short.length > 1 && canvas.measureText(`${short}…`).width > width) {
+  while (short.length > 1 && renderer.measureText(`${short}…`, font) > width) {
     short = short.slice(0, -1);
   }
   return `${short}…`;

@@ -1,0 +1,56 @@
+"""Distances of lists, compared with their definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracklight.analysis.tables.columns import DataColumn, make_column
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.distances import DistanceSpace
+
+EQUAL = [[1.0, 2.0, 4.0], [1.5, None, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 5.0]]
+RAGGED = [[1.0, 2.0], [1.5], None, [], [3.0, None, 0.5], [1.0, 2.5]]
+WORDS = [["a", "b"], ["a"], ["b", "b", "c"], None, ["a", "b"]]
+
+
+def compare(first: Any, second: Any, scale: float, agreement: float) -> float:
+    if first is None or second is None:
+        return 1.0
+    if isinstance(first, str):
+        return 0.0 if first == second else agreement
+    return abs(first - second) * scale
+
+
+@pytest.mark.parametrize("rows", [EQUAL, RAGGED, WORDS], ids=["equal", "ragged", "words"])
+def test_lists_are_compared_item_by_item(rows: list[Any]) -> None:
+    items = [item for row in rows for item in row or [] if item is not None]
+    counts = np.unique(items, return_counts=True)[1] / len(items)
+    agreement = float(np.sum(counts**2))
+    scale = 0.0 if isinstance(items[0], str) else 1 / float(np.std(items, ddof=1))
+    space = DistanceSpace(DataTable([make_column("x", rows)]), ["x"])
+    for place, row in enumerate(rows):
+        expected = []
+        for other in rows:
+            if not row or not other:
+                expected.append(1.0)
+                continue
+            size = max(len(row), len(other))
+            padded = [[*each, *[None] * (size - len(each))] for each in (row, other)]
+            pairs = zip(*padded, strict=True)
+            expected.append(np.mean([compare(a, b, scale, agreement) for a, b in pairs]))
+        assert space.compute(place) == pytest.approx(expected)
+
+
+def test_vectors_of_float32_are_compared_in_blocks() -> None:
+    random = np.random.default_rng(0)
+    matrix = random.normal(size=(3000, 400)).astype(np.float32)
+    offsets = 400 * np.arange(3001)
+    column = DataColumn("v", "float", matrix.reshape(-1), offsets=offsets)
+    space = DistanceSpace(DataTable([column]), ["v"])
+    exact = matrix.astype(np.float64)
+    expected = np.abs(exact - exact[7]).mean(axis=1) / exact.std(ddof=1)
+    assert space.compute(7) == pytest.approx(expected)
+    assert space.compute(7, "l2") == pytest.approx(expected**2)
