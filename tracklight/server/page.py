@@ -61,11 +61,9 @@ def create_page_route(page_dir: Path, window_title: str = "") -> Route:
 
 
 def create_plugin_routes(entries: Iterable[DashboardEntry]) -> list[Route]:
-    """Create the routes of the web files of third-party dashboards."""
+    """Create the routes of the web files of third-party dashboards, below ``plugins/``."""
     return [
-        _create_folder_route(f"/plugins/{entry.name}/", entry.web_dir)
-        for entry in entries
-        if entry.web_dir
+        _create_folder_route(f"/{entry.name}/", entry.web_dir) for entry in entries if entry.web_dir
     ]
 
 
