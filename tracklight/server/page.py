@@ -10,6 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -24,8 +25,10 @@ from tracklight.server.plugins import DashboardEntry
 from tracklight.server.responses import (
     IMMUTABLE_CACHE_CONTROL,
     HttpError,
+    compress,
     create_compressed_response,
 )
+from tracklight.util.lru_cache import LruCache
 
 #: Developers of the page set the variable to test several builds side by side.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
@@ -51,6 +54,10 @@ _MEDIA_TYPES = {
     ".webp": "image/webp",
     ".woff2": "font/woff2",
 }
+
+#: Compressed files, by path and entity tag: compressing the code of the page takes as long as
+#: sending everything else that it needs for the first chart.
+_compressed = LruCache[tuple[str, str], bytes](max_bytes=2 << 20, idle_s=60)
 
 
 def create_page_route(page_dir: Path, window_title: str = "") -> Route:
@@ -91,11 +98,20 @@ def _create_file_response(
     else:
         media_type = _MEDIA_TYPES.get(file.suffix, "application/octet-stream")
         content = _insert_title(file.read_bytes(), title)
-        response = create_compressed_response(content, media_type, request_headers)
+
+        def compress_once(body: bytes, media_type: str) -> bytes | None:
+            build = partial(_compress, body, media_type)
+            return _compressed.get_or_build((str(file), etag), build, len) or None
+
+        response = create_compressed_response(content, media_type, request_headers, compress_once)
     is_immutable = path.startswith("assets/")
     response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL if is_immutable else "no-cache"
     response.headers["etag"] = etag
     return response
+
+
+def _compress(body: bytes, media_type: str) -> bytes:
+    return compress(body, media_type) or b""
 
 
 def _insert_title(page: bytes, title: str) -> bytes:
