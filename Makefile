@@ -49,6 +49,7 @@ check-python:
 	$(BIN)/mypy
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python -m tools.write_web_types --check
+	$(BIN)/python -m tools.write_readme_table --check
 
 check-web:
 	npm --prefix web run --silent check

@@ -40,7 +40,15 @@ from benchmarks import (
     write,
 )
 from benchmarks.peers import PeerNotAvailableError
-from benchmarks.report import Row, describe_machine, format_table, write_json, write_results
+from benchmarks.report import (
+    Row,
+    describe_machine,
+    format_table,
+    make_run,
+    update_results,
+    write_json,
+)
+from tools import write_readme_table
 
 MEASURES = {
     "cold": read.measure_cold,
@@ -87,6 +95,9 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="small logs: does it run at all?")
     parser.add_argument("--growth", action="store_true", help="fit how figures grow with the log")
+    parser.add_argument(
+        "--update", action="store_true", help="replace these rows of the results and the READMEs"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to this file")
     options = parser.parse_args()
     # As an installation of the package does. Programs that cannot write bytecode would otherwise
@@ -94,21 +105,24 @@ def main() -> None:
     compileall.compile_dir(str(Path(tracklight.__file__).parent), quiet=1, workers=0)
     if options.growth:
         return growth.main(options.quick)
-    rows: list[Row] = []
+    rows: dict[str, list[Row]] = {}
     skipped: list[str] = []
     for name in options.only:
         print(f"measuring {name} …", flush=True)
         try:
-            rows += (MEASURES | LONG)[name](options.quick)
+            rows[name] = [*(MEASURES | LONG)[name](options.quick)]
         except PeerNotAvailableError as error:
             print(f"skipped {name}: {error}", flush=True)
             skipped.append(name)
-    print(f"\n{describe_machine()}\n\n{format_table(rows)}")
+    table = format_table(row for group in rows.values() for row in group)
+    print(f"\n{describe_machine()}\n\n{table}")
+    run = make_run(rows)
     if options.json:
-        write_json(options.json, rows)
-    # Partial runs and small logs are not written to results.md.
-    if not options.quick and not skipped and set(options.only) >= set(MEASURES):
-        write_results(rows)
+        write_json(options.json, run)
+    is_complete = not skipped and set(options.only) >= set(MEASURES)
+    if not options.quick and (is_complete or options.update):
+        update_results(run)
+        write_readme_table.main([])
 
 
 if __name__ == "__main__":

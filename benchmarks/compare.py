@@ -23,8 +23,8 @@ MIN_SLOWDOWN = 1.1
 
 def find_regressions(base: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each row of ``new`` that is worse than the same row of ``base``."""
-    before = {_get_key(row): row for row in base["rows"]}
-    for row in new["rows"]:
+    before = {_get_key(row): row for row in _list_rows(base)}
+    for row in _list_rows(new):
         old = before.get(_get_key(row))
         if old is None:
             continue
@@ -34,6 +34,10 @@ def find_regressions(base: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
             ratio = statistics.median(row["seconds"]) / statistics.median(old["seconds"])
             was, now = Timing(tuple(old["seconds"])), Timing(tuple(row["seconds"]))
             yield f"{row['what']}: {now}, was {was}: {ratio:.2f} times as long"
+
+
+def _list_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [row for run in results["runs"] for row in run["rows"]]
 
 
 def _get_key(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -55,8 +59,9 @@ def main() -> None:
         base, new = (json.loads(path.read_text()) for path in (options.base, options.new))
     except (OSError, json.JSONDecodeError) as error:
         sys.exit(f"results could not be read: {error}")
-    if base["machine"] != new["machine"]:
-        print(f"not the same machine or versions:\n  {base['machine']}\n  {new['machine']}")
+    machines = {run["machine"] for results in (base, new) for run in results["runs"]}
+    if len(machines) > 1:
+        print("not the same day, machine or versions:", *sorted(machines), sep="\n  ")
     regressions = [*find_regressions(base, new)]
     print("\n".join(regressions) or "no row is slower than before")
     sys.exit(1 if regressions else 0)

@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -30,6 +32,7 @@ Start = Callable[[Path], AbstractContextManager[Website]]
 OUR_CHART = "[data-drawn]:not([data-drawn='0'])"
 #: The lines are canvas pixels, so the first row of the table below is used instead.
 THEIR_CHART = "scalar-card tb-data-table-content-row"
+MAX_START_S, MAX_CHART_S, MAX_LINES_S = 0.25, 0.5, 0.15
 LARGEST_WIRE_BYTES = 2_000_000
 LARGEST_CODE_BYTES = 250_000
 LARGEST_HEAP_MIB = 300
@@ -78,12 +81,22 @@ _CODE_BYTES = """
 
 def measure_start(quick: bool) -> Iterator[Row]:
     shape = Scalars(4, 20, 2_000) if quick else Scalars(20, 20, 10_000)
-    logdir, times = get_scalars(shape), 1 if quick else 5
-    ours = repeat(times, lambda: _time_answer(board.start_tracklight, logdir))
-    theirs = repeat(times, lambda: _time_answer(peers.start_tensorboard, logdir))
+    logdir = get_scalars(shape)
+    # Alternating, so that temporary slowdowns affect all of them.
+    rounds = [
+        (
+            _time_answer(board.start_tracklight, logdir),
+            _time_answer(peers.start_tensorboard, logdir),
+            _time_numpy(),
+        )
+        for _ in range(1 if quick else 7)
+    ]
+    ours, theirs, numpy = map(Timing, zip(*rounds, strict=True))
     ratio = theirs.median_s / ours.median_s
     what = f"Process start to first answer, {shape}"
-    yield Row(what, ours, theirs, ratio, "under 0.6 s", ours.median_s < 0.6)
+    yield Row(what, ours, theirs, ratio, "under 0.25 s", ours.median_s < MAX_START_S)
+    what = "… beside a process that imports NumPy and ends"
+    yield Row(what, ours, numpy, numpy.median_s / ours.median_s)
 
 
 def measure_first_chart(quick: bool) -> Iterator[Row]:
@@ -103,9 +116,9 @@ def measure_first_chart(quick: bool) -> Iterator[Row]:
     yield code
     ours, theirs = _join(taken[::2]), _join(taken[1::2])
     ratio = theirs.median_s / ours.median_s
-    reached = ours.median_s < 1 and ratio >= 4
+    reached = ours.median_s < MAX_CHART_S and ratio >= 7
     what = f"Navigation to first drawn chart, {shape}"
-    yield Row(what, ours, theirs, ratio, "under 1 s, at least 4x", reached)
+    yield Row(what, ours, theirs, ratio, "under 0.5 s, at least 7x", reached)
 
 
 def _join(timings: list[Timing]) -> Timing:
@@ -127,7 +140,10 @@ def measure_many_lines(quick: bool) -> Iterator[Row]:
     slow_ms = float(np.percentile(frames, 95))
     what = f"One tag over {shape.runs} runs of {shape.steps:,} points"
     yield Row(
-        f"{what}, asked and drawn", timing, must="under 300 ms", reached=timing.median_s < 0.3
+        f"{what}, asked and drawn",
+        timing,
+        must="under 150 ms",
+        reached=timing.median_s < MAX_LINES_S,
     )
     theirs = f"{_weigh_json(logdir, shape) / 1e6:.1f} MB of JSON, all points"
     ours, reached = f"{size / 1e6:.2f} MB", size < LARGEST_WIRE_BYTES
@@ -164,6 +180,12 @@ def _time_answer(start: Start, logdir: Path) -> float:
                     return time.perf_counter() - began
             except (urllib.error.URLError, ConnectionError):
                 time.sleep(0.005)
+
+
+def _time_numpy() -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import numpy"], check=True)
+    return time.perf_counter() - began
 
 
 def _time_chart(browser: Browser, url: str, selector: str) -> float:

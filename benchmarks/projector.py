@@ -1,14 +1,17 @@
 """Embeddings: layouts, first render and search of a million points, panning of ten million.
 
 TensorBoard computes t-SNE of at most 10,000 points and UMAP of 5,000 in the page, without an end.
-Its time for the same number of steps is extrapolated from the first ones. No GPU for either.
+Its time for the same number of steps is extrapolated from the first ones. Layouts of 100,000
+vectors are compared with openTSNE and umap-learn where they are installed, with the same measure of
+trustworthiness. No GPU for either.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from benchmarks.make_logs import FILE_NAME
 from benchmarks.peers import start_tensorboard
 from benchmarks.report import Row, format_s
 from benchmarks.website import Website
+from tracklight.analysis.embeddings.projections.neighbors import compute_trustworthiness
 from tracklight.formats import summary
 from tracklight.formats.event import encode_event
 from tracklight.formats.tfrecord import encode_record
@@ -36,6 +40,10 @@ _NAMES = ("fred", "larry", "anna", "bob", "mary")
 _EXPRESSION = "^(fred|larry)$"
 _PATIENCE_S = 3600.0
 _TILED_DIMENSIONS = 8
+#: Neighbors for which the trustworthiness is computed, as in the page.
+_NEIGHBORS = 5
+#: The name of a library, and its function from vectors to positions.
+Peer = tuple[str, Callable[[Float32], Any]]
 #: Record the time between frames until `stopFrames` is called.
 _WATCH_FRAMES = """() => {
   const frames = [];
@@ -80,10 +88,49 @@ def _lay_out_many(count: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         write_vectors(Path(folder), make_vectors(count))
         with board.start_tracklight(Path(folder)) as site:
-            for name, method in (("UMAP", {"type": "umap"}), ("t-SNE", {"type": "tsne"})):
+            for name, method, peer in (
+                ("UMAP", {"type": "umap"}, _load_umap_learn),
+                ("t-SNE", {"type": "tsne"}, _load_open_tsne),
+            ):
                 taken_s, trust = _time_layout(site, method)
                 what = f"{name} of {count:,} x {_DIMENSIONS} (trustworthiness {trust:.3f})"
-                yield Row(what, format_s(taken_s), "takes a sample", must="to finish", reached=True)
+                yield _compare_layout(what, taken_s, trust, make_vectors(count), peer)
+
+
+def _compare_layout(
+    what: str, ours_s: float, trust: float, vectors: Float32, load_peer: Callable[[], Peer]
+) -> Row:
+    """Return a row beside a library, with its defaults and as many threads as there are cores."""
+    try:
+        name, lay_out = load_peer()
+    except ImportError as error:
+        note = f"{error.name} is not installed"
+        return Row(what, format_s(ours_s), note, must="to finish", reached=True)
+    began = time.perf_counter()
+    layout = lay_out(vectors)
+    theirs_s = time.perf_counter() - began
+    their_trust = compute_trustworthiness(vectors, np.asarray(layout, np.float32), _NEIGHBORS)
+    ratio = theirs_s / ours_s
+    return Row(
+        what,
+        format_s(ours_s),
+        f"{format_s(theirs_s)} (trustworthiness {their_trust:.3f}), {name}",
+        ratio,
+        "at least 1.5x, trustworthiness within 0.005",
+        ratio >= 1.5 and trust >= their_trust - 0.005,
+    )
+
+
+def _load_umap_learn() -> Peer:
+    umap = import_module("umap")
+    # The first call compiles the code.
+    umap.UMAP(n_epochs=2).fit(make_vectors(200))
+    return "umap-learn", lambda vectors: umap.UMAP().fit_transform(vectors)
+
+
+def _load_open_tsne() -> Peer:
+    open_tsne = import_module("openTSNE")
+    return "openTSNE", lambda vectors: open_tsne.TSNE(n_jobs=-1).fit(vectors)
 
 
 def _show_many(count: int) -> Iterator[Row]:

@@ -36,7 +36,7 @@ def measure_cold(quick: bool) -> Iterator[Row]:
     ours = repeat(times, lambda: _open_all(logdir, shape))
     for flags, note in PEERS.items():
         theirs = repeat(times, partial(load_with_data_server, logdir, *flags))
-        least = None if "samples" in str(flags) else 5
+        least = None if "samples" in str(flags) else 10
         yield compare(f"Cold load, {shape}", ours, theirs, note, least)
 
 
@@ -49,7 +49,7 @@ def measure_warm(quick: bool) -> Iterator[Row]:
         _open_all(logdir, shape, Path(cache))
         warm = repeat(5, lambda: _open_all(logdir, shape, Path(cache)))
     theirs = Timing((load_with_data_server(logdir),))
-    yield compare(f"Cold load, {shape}", cold, theirs, PEERS[()])
+    yield compare(f"Cold load, {shape}", cold, theirs, PEERS[()], 12)
     ratio = cold.median_s / warm.median_s
     what = f"Warm start beside our own cold load, {shape}"
     yield Row(what, str(warm), "has no cache", ratio, "at least 50x", ratio >= 50)

@@ -9,11 +9,11 @@ import os
 import platform
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psutil
 
@@ -21,6 +21,13 @@ RESULTS = Path(__file__).parent / "results.md"
 #: The same for programs, with all repetitions; see `benchmarks.compare`.
 RESULTS_JSON = RESULTS.with_suffix(".json")
 COLUMNS = ("measured", "tracklight", "the other", "ratio", "must be", "is")
+_INTRODUCTION = """\
+# Results of `make bench`
+
+Generated from `results.json`, in which a run replaces the rows of the measures that it repeats. The
+docstrings of `benchmarks/*.py` describe how each row is measured. Both programs of a row are
+measured in the same run. The load average is that at the end of the run: above the number of cores,
+other programs made times longer."""
 #: Growth that is faster than this is worse than linear; the rest is noise.
 MAX_EXPONENT = 1.1
 #: Packages whose versions are listed above the table.
@@ -63,14 +70,10 @@ class Row:
     must: str = ""
     reached: bool | None = None
 
-    def cells(self) -> tuple[str, ...]:
-        ratio = "" if self.ratio is None else f"{self.ratio:.3g}x"
-        reached = {True: "reached", False: "**missed**", None: ""}[self.reached]
-        return (self.what, str(self.ours), str(self.theirs), ratio, self.must, reached)
-
-    def to_json(self) -> dict[str, object]:
+    def to_json(self, measure: str = "") -> dict[str, Any]:
         seconds = self.ours.seconds if isinstance(self.ours, Timing) else None
         return {
+            "measure": measure,
             "what": self.what,
             "tracklight": str(self.ours),
             "seconds": seconds,
@@ -145,7 +148,11 @@ def format_s(seconds: float) -> str:
 
 
 def format_table(rows: Iterable[Row]) -> str:
-    lines = [COLUMNS, tuple("---" for _ in COLUMNS), *(row.cells() for row in rows)]
+    return _format_cells(_get_cells(row.to_json()) for row in rows)
+
+
+def _format_cells(rows: Iterable[Sequence[str]]) -> str:
+    lines = [COLUMNS, tuple("---" for _ in COLUMNS), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
@@ -158,17 +165,64 @@ def describe_machine() -> str:
     )
 
 
-def write_json(path: Path, rows: Iterable[Row]) -> None:
-    result = {"machine": describe_machine(), "rows": [row.to_json() for row in rows]}
-    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+def make_run(rows: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """Describe one run of the benchmarks: the machine, and the rows of each measure."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {
+        "machine": describe_machine(),
+        "load_average": load,
+        "rows": [row.to_json(measure) for measure, group in rows.items() for row in group],
+    }
 
 
-def write_results(rows: Sequence[Row]) -> None:
-    """Write the table of a complete run, for readers and for programs."""
-    write_json(RESULTS_JSON, rows)
-    text = "# Results of `make bench`\n\n{}\n\nHow each row is measured is described in {}.\n\n{}\n"
-    modules = "the docstrings of `benchmarks/*.py`"
-    RESULTS.write_text(text.format(describe_machine(), modules, format_table(rows)))
+def write_json(path: Path, run: Mapping[str, Any]) -> None:
+    _write(path, {"runs": [run]})
+
+
+def update_results(run: Mapping[str, Any]) -> None:
+    """Replace the rows of the measures of ``run`` in the results, for readers and for programs."""
+    results = json.loads(RESULTS_JSON.read_text("utf-8")) if RESULTS_JSON.exists() else {"runs": []}
+    results = merge_run(results, run)
+    _write(RESULTS_JSON, results)
+    RESULTS.write_text(format_results(results), encoding="utf-8")
+
+
+def merge_run(results: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results with a run added; older rows of the same measures are dropped."""
+    measures = {row["measure"] for row in run["rows"]}
+    kept = [
+        {**old, "rows": [row for row in old["rows"] if row["measure"] not in measures]}
+        for old in results["runs"]
+    ]
+    return {"runs": [*(old for old in kept if old["rows"]), run]}
+
+
+def format_results(results: Mapping[str, Any]) -> str:
+    """Write the page with all rows, one table for each run."""
+    parts = [_INTRODUCTION]
+    for run in results["runs"]:
+        load = run["load_average"]
+        parts.append(f"## {run['machine'].partition(',')[0]}")
+        parts.append(run["machine"] + ("" if load is None else f"; load average {load:.1f}"))
+        if run.get("note"):
+            parts.append(run["note"])
+        cells = (tuple(map(_format_cell, _get_cells(row))) for row in run["rows"])
+        parts.append(_format_cells(cells))
+    return "\n\n".join(parts) + "\n"
+
+
+def _get_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}x"
+    reached = {True: "reached", False: "**missed**", None: ""}[row["reached"]]
+    return (row["what"], row["tracklight"], row["other"], ratio, row["must_be"], reached)
+
+
+def _format_cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _write(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _describe_program(name: str) -> str:

@@ -99,7 +99,7 @@ WEB = {
     "state": "lib api plugin",
     "shell": "lib api charts components plugin state",
     "gallery": "lib api charts components cards shell",
-    "main": "app",
+    "main": "api app",
     "app": "dashboards shell",
     "static": "static-setup dashboards shell",
     "static-setup": "lib api dashboards",

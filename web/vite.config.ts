@@ -17,7 +17,7 @@ const FIRST_ENTRIES = /\/src\/(app\.ts|dashboards\/scalars\/View\.svelte)$/;
 /** A workspace mostly has curves, and does not wait for the code of other dashboards. */
 const WORKSPACE_ENTRIES = /\/src\/dashboards\/workspaces\/(View|kinds\/ScalarsKind)\.svelte$/;
 /** The entry loads the texts of the language before that code runs, so it must not import it. */
-const LOCALE = /\/src\/i18n\/|vite\/preload-helper/;
+const LOCALE = /\/src\/(i18n\/|api\/prefetch\.ts)|vite\/preload-helper/;
 
 let firstModules: Set<string> | null = null;
 let workspaceModules: Set<string> | null = null;
@@ -48,17 +48,24 @@ function collectImports(
 }
 
 const APP = /\/src\/app\.ts$/;
+const SCALARS_VIEW = /\/src\/dashboards\/scalars\/View\.svelte$/;
 
-/** Preload the page, which the entry imports only after the texts of its language are loaded. */
+/**
+ * Preload the page, which the entry imports only after the texts of its language are loaded, and
+ * the Scalars dashboard, which the page imports only after it has been rendered.
+ */
 const preloadApp: Plugin = {
   name: 'preload-app',
   transformIndexHtml: {
     order: 'post',
     handler(html, { bundle, path }) {
       const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk');
-      const app = chunks.find(({ moduleIds }) => moduleIds.some((id) => APP.test(id)));
-      if (!app || path !== '/index.html') return [];
-      const all = [app, ...chunks.filter(({ fileName }) => app.imports.includes(fileName))];
+      const [app, scalars] = [APP, SCALARS_VIEW].map((entry) =>
+        chunks.find(({ moduleIds }) => moduleIds.some((id) => entry.test(id))),
+      );
+      if (!app || !scalars || path !== '/index.html') return [];
+      const imports = chunks.filter(({ fileName }) => app.imports.includes(fileName));
+      const all = [app, ...imports, scalars];
       const links = all.map(({ fileName }) => ({ rel: 'modulepreload', href: `./${fileName}` }));
       const styles = all
         .flatMap(({ viteMetadata }) => [...(viteMetadata?.importedCss ?? [])])

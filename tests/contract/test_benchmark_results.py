@@ -7,11 +7,21 @@ from typing import Any
 import pytest
 
 from benchmarks.compare import find_regressions
-from benchmarks.report import Figure, Row, Timing, fit_growth
+from benchmarks.report import Figure, Row, Timing, fit_growth, format_results, merge_run
+from tools import write_readme_table
 
 
 def make_result(*seconds: float, reached: bool | None = None) -> dict[str, Any]:
-    return {"rows": [Row("Cold load", Timing(seconds), reached=reached).to_json()]}
+    row = Row("Cold load", Timing(seconds), reached=reached)
+    return {"runs": [make_run("cold", row)]}
+
+
+def make_run(measure: str, *rows: Row) -> dict[str, Any]:
+    return {
+        "machine": "2026-11-15, a laptop",
+        "load_average": 0.5,
+        "rows": [row.to_json(measure) for row in rows],
+    }
 
 
 @pytest.mark.parametrize(
@@ -41,7 +51,7 @@ def test_requirement_that_is_no_longer_met_is_a_regression() -> None:
 
 
 def test_new_rows_are_not_compared() -> None:
-    assert not [*find_regressions({"rows": []}, make_result(1.0, reached=False))]
+    assert not [*find_regressions({"runs": []}, make_result(1.0, reached=False))]
 
 
 def test_exponent_is_that_of_the_last_decade() -> None:
@@ -58,3 +68,42 @@ def test_growth_worse_than_linear_is_marked() -> None:
     (growth,) = fit_growth([Figure("runs", size, "read", size**2) for size in (10, 100)])
     assert growth.exponent == pytest.approx(2)
     assert "worse than linear" in str(growth)
+
+
+def test_run_replaces_all_rows_of_its_measures() -> None:
+    old = {
+        "runs": [
+            make_run("cold", Row("a", "1 s"), Row("b", "1 s")),
+            make_run("tags", Row("c", "1 s")),
+        ]
+    }
+    merged = merge_run(old, make_run("cold", Row("a", "2 s")))
+    assert [[row["what"] for row in run["rows"]] for run in merged["runs"]] == [["c"], ["a"]]
+
+
+def test_page_of_results_has_a_table_per_run() -> None:
+    row = Row("search for a|b", "1 s", ratio=2.0, must="under 2 s", reached=True)
+    text = format_results({"runs": [make_run("search", row)]})
+    assert "2026-11-15, a laptop; load average 0.5" in text
+    assert "| search for a\\|b | 1 s |  | 2x | under 2 s | reached |" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "figure"),
+    [
+        ("516 ms (best 400 ms of 5)", "0.52 s"),
+        ("42.7 ms (best 36.7 ms of 5)", "43 ms"),
+        ("28.4 s, 1,000 points a tag", "28 s"),
+        ("0.563 µs of CPU, 0.603 µs passed", "0.56 µs"),
+        ("146 MiB (PSS 132), 1,000 points a tag", "146 MiB"),
+        ("has no cache", ""),
+    ],
+)
+def test_readme_has_two_significant_digits(text: str, figure: str) -> None:
+    assert write_readme_table.format_figure(text) == figure
+
+
+def test_readmes_have_the_figures_of_the_results() -> None:
+    for path, text in write_readme_table.write_pages():
+        assert path.read_text("utf-8") == text, f"run {write_readme_table.COMMAND}"
+        assert len(text.splitlines()) < 120

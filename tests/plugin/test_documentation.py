@@ -18,7 +18,6 @@ from tracklight import plugin, summary
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import parse_roots
 from tracklight.logdir.watch import Watcher
-from tracklight.server import plugins as server_plugins
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.plugins import create_static_context
@@ -63,7 +62,7 @@ def names(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         if isinstance(kind, type) and issubclass(kind, plugin.Dashboard) and "name" in vars(kind)
     ]
     entries = [EntryPoint(kind) for kind in kinds]
-    monkeypatch.setattr(server_plugins, "entry_points", lambda group: entries)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
     return found
 
 

@@ -46,7 +46,7 @@ class Counting(Dashboard):
 
 def make_registry(monkeypatch: pytest.MonkeyPatch, source: MemorySource) -> DashboardRegistry:
     monkeypatch.setattr("tracklight.server.plugins.BUILT_IN_DASHBOARDS", ())
-    monkeypatch.setattr("tracklight.server.plugins.entry_points", lambda group: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: ())
     return DashboardRegistry(create_static_context(source))
 
 

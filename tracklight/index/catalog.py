@@ -7,16 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, Union
 
 import numpy as np
 
 from tracklight.errors import Message, RunNotFoundError, UnavailableError
 from tracklight.index.cache import DEFAULT_CACHE_BYTES, find_cache_folder
-from tracklight.index.cluster.actor import ActorState, ShardSettings
 from tracklight.index.cluster.assignment import assign_runs
-from tracklight.index.cluster.connection import Cluster
-from tracklight.index.cluster.remote_shard import RemoteShard
 from tracklight.index.cluster.shared_cache import create_cache
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.shard import SeriesKey, Shard, ValueReader
@@ -47,9 +44,15 @@ from tracklight.types import (
     ValueLocations,
 )
 
+if TYPE_CHECKING:
+    # Few logs are on a cluster.
+    from tracklight.index.cluster.actor import ActorState
+    from tracklight.index.cluster.connection import Cluster
+    from tracklight.index.cluster.remote_shard import RemoteShard
+
 R = TypeVar("R")
 
-AnyShard = Shard | RemoteShard
+AnyShard = Union[Shard, "RemoteShard"]
 
 #: Threads that wait for shards, for each shard.
 _THREADS_PER_SHARD = 8
@@ -110,16 +113,20 @@ class Catalog:
         self.cluster = cluster
         paths = tuple(root.path for root in roots)
         self._shards: Sequence[AnyShard]
+        self._remote_shards: Sequence[RemoteShard] = ()
         if cluster is None:
             self._shards = [
                 Shard(create_cache(paths, cache, cache_bytes, shared_cache), memory_bytes // shards)
                 for _ in range(shards)
             ]
         else:
+            from tracklight.index.cluster.actor import ShardSettings
+
             shard_bytes = memory_bytes // cluster.shards if cluster.is_local else memory_bytes
             folder = cache if isinstance(cache, bool) else cache.absolute()
             settings = ShardSettings(paths, folder, cache_bytes, shard_bytes, shared_cache)
-            self._shards = cluster.start_shards(settings, self._bump_version)
+            self._remote_shards = cluster.start_shards(settings, self._bump_version)
+            self._shards = self._remote_shards
         # Started on first use.
         threads = _THREADS_PER_SHARD * len(self._shards)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-shards")
@@ -133,8 +140,7 @@ class Catalog:
         #: The runs that the shards have for other servers: assigned alike, they are read once.
         self._held_runs = {
             run: number
-            for number, shard in enumerate(self._shards)
-            if isinstance(shard, RemoteShard)
+            for number, shard in enumerate(self._remote_shards)
             for run in shard.list_held_runs()
         }
         self._is_closed = False
@@ -193,7 +199,7 @@ class Catalog:
 
     def describe_shards(self) -> dict[int, ActorState]:
         """Return the processes of the shards of a cluster that are available, by number."""
-        states = (shard.state for shard in self._shards if isinstance(shard, RemoteShard))
+        states = (shard.state for shard in self._remote_shards)
         return {number: state for number, state in enumerate(states) if state is not None}
 
     @property

@@ -23,7 +23,6 @@ import tracklight
 from tracklight.analysis.source import Blob, Empty, Source
 from tracklight.errors import LogError, RunNotFoundError, UnavailableError
 from tracklight.formats.batch import Content
-from tracklight.formats.media import TEXT_MEDIA_TYPE, UNKNOWN_MEDIA_TYPE, sniff_media_type
 from tracklight.index.event_file import compute_value_key
 from tracklight.logdir.roots import is_url
 from tracklight.plugin import Route
@@ -352,6 +351,8 @@ class BlobApi:
 
 def _split_parts(data: bytes, locations: ValueLocations, index: int) -> list[tuple[bytes, str]]:
     """Return the files in a value, each with its media type."""
+    from tracklight.formats.media import TEXT_MEDIA_TYPE, UNKNOWN_MEDIA_TYPE, sniff_media_type
+
     if locations.kind not in _FILE_KINDS or locations.content[index] >= Content.GRAPH:
         return [(data, UNKNOWN_MEDIA_TYPE)]
     # Decoding loads protobuf, which a log of scalars does not need.

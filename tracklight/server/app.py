@@ -45,7 +45,12 @@ from tracklight.server.middleware import (
 )
 from tracklight.server.notes import NotesApi, NotesStore
 from tracklight.server.page import PAGE_DIR, create_page_route, create_plugin_routes
-from tracklight.server.plugins import DashboardMonitor, DashboardRegistry, Prewarmer
+from tracklight.server.plugins import (
+    DashboardEntry,
+    DashboardMonitor,
+    DashboardRegistry,
+    Prewarmer,
+)
 from tracklight.server.responses import describe_error, get_exception_handlers
 from tracklight.server.routing import API_PREFIX, LazyRouter, create_openapi_route, create_routes
 from tracklight.server.run_table.api import RunTableApi
@@ -244,15 +249,18 @@ def create_app(
         *StaticExportApi(source, overview, access).routes(),
         create_openapi_route(list_routes),
     ]
-    api_routes: list[BaseRoute] = [
-        *create_routes(own_routes),
-        create_stream_route(live),
-        *_create_dashboard_routes(registry, dashboard_monitor),
-    ]
+
+    def create_api_routes() -> list[BaseRoute]:
+        return [
+            *create_routes(own_routes),
+            create_stream_route(live),
+            *_create_dashboard_routes(registry, dashboard_monitor),
+        ]
+
     routes: list[BaseRoute] = [
-        Mount(f"/{API_PREFIX}", routes=api_routes),
+        Mount(f"/{API_PREFIX}", app=LazyRouter(create_api_routes)),
         create_metrics_route(live, overview, stats),
-        *create_plugin_routes(registry.entries.values()),
+        Mount("/plugins", app=LazyRouter(lambda: create_plugin_routes(registry.entries.values()))),
         create_page_route(page_dir, window_title),
     ]
     prefix = f"/{path_prefix.strip('/')}" if path_prefix.strip("/") else ""
@@ -293,7 +301,7 @@ def create_app(
 def _load_dashboards(
     source: LogSource, overview: LogOverview, live: LiveUpdates, access: DataAccess
 ) -> DashboardRegistry:
-    registry = DashboardRegistry(
+    return DashboardRegistry(
         Context(
             source,
             overview.scalar_tags,
@@ -302,10 +310,9 @@ def _load_dashboards(
             describe_error,
             access,
             state=live.get_etag,
-        )
+        ),
+        live.server_problems.append,
     )
-    live.server_problems.extend(registry.problems)
-    return registry
 
 
 def _create_dashboard_routes(
@@ -313,6 +320,13 @@ def _create_dashboard_routes(
 ) -> list[BaseRoute]:
     """Mount every dashboard below its name; its code is loaded on the first request."""
     return [
-        Mount(f"/{entry.name}", app=LazyRouter(partial(monitor.list_routes, entry)))
+        Mount(
+            f"/{entry.name}",
+            app=LazyRouter(partial(_create_routes_of, entry, monitor), redirect_slashes=False),
+        )
         for entry in registry.entries.values()
     ]
+
+
+def _create_routes_of(entry: DashboardEntry, monitor: DashboardMonitor) -> list[BaseRoute]:
+    return [*create_routes(monitor.list_routes(entry))]

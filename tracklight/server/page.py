@@ -10,6 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -24,8 +25,10 @@ from tracklight.server.plugins import DashboardEntry
 from tracklight.server.responses import (
     IMMUTABLE_CACHE_CONTROL,
     HttpError,
+    compress,
     create_compressed_response,
 )
+from tracklight.util.lru_cache import LruCache
 
 #: Developers of the page set the variable to test several builds side by side.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")
@@ -52,6 +55,9 @@ _MEDIA_TYPES = {
     ".woff2": "font/woff2",
 }
 
+#: Compressed files, by path and entity tag: compressing the code takes 14 ms of a page load.
+_compressed = LruCache[tuple[str, str], bytes](max_bytes=2 << 20, idle_s=60)
+
 
 def create_page_route(page_dir: Path, window_title: str = "") -> Route:
     """Create the route of the page, or of an explanation if the page was not built."""
@@ -61,11 +67,9 @@ def create_page_route(page_dir: Path, window_title: str = "") -> Route:
 
 
 def create_plugin_routes(entries: Iterable[DashboardEntry]) -> list[Route]:
-    """Create the routes of the web files of third-party dashboards."""
+    """Create the routes of the web files of third-party dashboards, below ``plugins/``."""
     return [
-        _create_folder_route(f"/plugins/{entry.name}/", entry.web_dir)
-        for entry in entries
-        if entry.web_dir
+        _create_folder_route(f"/{entry.name}/", entry.web_dir) for entry in entries if entry.web_dir
     ]
 
 
@@ -93,11 +97,20 @@ def _create_file_response(
     else:
         media_type = _MEDIA_TYPES.get(file.suffix, "application/octet-stream")
         content = _insert_title(file.read_bytes(), title)
-        response = create_compressed_response(content, media_type, request_headers)
+
+        def compress_once(body: bytes, media_type: str) -> bytes | None:
+            build = partial(_compress, body, media_type)
+            return _compressed.get_or_build((str(file), etag), build, len) or None
+
+        response = create_compressed_response(content, media_type, request_headers, compress_once)
     is_immutable = path.startswith("assets/")
     response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL if is_immutable else "no-cache"
     response.headers["etag"] = etag
     return response
+
+
+def _compress(body: bytes, media_type: str) -> bytes:
+    return compress(body, media_type) or b""
 
 
 def _insert_title(page: bytes, title: str) -> bytes:

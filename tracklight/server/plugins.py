@@ -8,11 +8,10 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args
 
@@ -45,20 +44,39 @@ _RESERVED_NAMES = frozenset(
 class DashboardRegistry:
     """All dashboards by name.
 
-    Third-party dashboards are loaded at once, to find out whether they work; built-in ones when
-    they are first used.
+    The first use of `entries` finds third-party dashboards and loads them, to find out whether they
+    work. This reads a file of every installed package, so a server does it after its first
+    response. Built-in dashboards are loaded one by one when they are first used.
 
-    Attributes:
-        entries: The dashboards in the order of their tabs.
-        problems: A message about each dashboard that cannot be loaded.
+    Args:
+        context: What dashboards see of the log.
+        on_problem: Called with a message about each dashboard that cannot be loaded.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(
+        self, context: Context, on_problem: Callable[[Message], None] = lambda problem: None
+    ) -> None:
+        self._context = context
         self._access = context.access
-        self.entries: dict[str, DashboardEntry] = {}
-        self.problems: list[Message] = []
+        self._on_problem = on_problem
+        self._lock = threading.Lock()
+        self._entries: dict[str, DashboardEntry] | None = None
+
+    @property
+    def entries(self) -> dict[str, DashboardEntry]:
+        """The dashboards in the order of their tabs."""
+        with self._lock:
+            if self._entries is None:
+                self._entries = self._find_entries()
+            return self._entries
+
+    def _find_entries(self) -> dict[str, DashboardEntry]:
+        from importlib.metadata import entry_points
+
+        context = self._context
+        entries: dict[str, DashboardEntry] = {}
         for built_in in BUILT_IN_DASHBOARDS:
-            self.entries[built_in.name] = DashboardEntry(
+            entries[built_in.name] = DashboardEntry(
                 built_in.name,
                 built_in.title,
                 plugins=built_in.plugins,
@@ -70,11 +88,12 @@ class DashboardRegistry:
         for entry_point in entry_points(group=ENTRY_POINT_GROUP):
             name = entry_point.name
             try:
-                self._register(entry_point.load(), context)
+                entry = self._load_third_party(entry_point.load(), entries.keys())
+                entries[entry.name] = entry
             # A plugin may raise anything, or call sys.exit().
             except (Exception, SystemExit) as error:
                 log.debug("loading the dashboard %s failed", name, exc_info=error)
-                self.problems.append(
+                self._on_problem(
                     Message.format(
                         "plugins.cannot_load",
                         'the dashboard "{name}" cannot be loaded: {error}',
@@ -82,6 +101,7 @@ class DashboardRegistry:
                         error=_describe_failure(error),
                     )
                 )
+        return entries
 
     def list_active(self, source: Source, tags: Iterable[SharedTag]) -> list[DashboardEntry]:
         """Return the dashboards that have something to show."""
@@ -125,25 +145,25 @@ class DashboardRegistry:
 
     def close(self) -> None:
         """Close all loaded dashboards, even if closing one of them fails."""
-        for entry in self.entries.values():
+        for entry in (self._entries or {}).values():
             try:
                 entry.close()
             except Exception as error:
                 reason = _describe_failure(error)
                 log.warning("closing the dashboard %s failed: %s", entry.name, reason)
 
-    def _register(self, kind: Any, context: Context) -> None:
+    def _load_third_party(self, kind: Any, taken: Container[str]) -> DashboardEntry:
         """Validate and load a third-party dashboard."""
         if not (isinstance(kind, type) and issubclass(kind, Dashboard)):
             raise TypeError("it is not a subclass of tracklight.plugin.Dashboard")
-        if not _NAME.fullmatch(kind.name) or kind.name in _RESERVED_NAMES | self.entries.keys():
+        if not _NAME.fullmatch(kind.name) or kind.name in _RESERVED_NAMES or kind.name in taken:
             raise ValueError(f'the name "{kind.name}" is taken or not valid in a URL')
         if kind.web_dir is not None and not (kind.web_dir / "index.js").is_file():
             raise ValueError(f"the file {kind.web_dir / 'index.js'} does not exist")
         unknown = set(kind.files) - set(get_args(FileKind))
         if unknown:
             raise ValueError(f"its files are of unknown kinds: {', '.join(sorted(unknown))}")
-        dashboard = kind(context)
+        dashboard = kind(self._context)
         entry = DashboardEntry(
             kind.name,
             kind.title,
@@ -155,7 +175,7 @@ class DashboardRegistry:
         )
         for route in entry.get_routes():
             _validate_route(route)
-        self.entries[kind.name] = entry
+        return entry
 
 
 class DashboardEntry:
@@ -271,7 +291,7 @@ class DashboardMonitor:
     def __init__(
         self, registry: DashboardRegistry, publish: Callable[[DashboardEvent], None]
     ) -> None:
-        self._entries = registry.entries.values()
+        self._registry = registry
         self._publish = publish
         self._revisions: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -305,7 +325,7 @@ class DashboardMonitor:
 
     def _run(self) -> None:
         while not self._stop.wait(_MONITOR_INTERVAL_S):
-            for entry in self._entries:
+            for entry in self._registry.entries.values():
                 self._check(entry)
 
     def _check(self, entry: DashboardEntry) -> None:

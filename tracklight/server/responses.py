@@ -234,16 +234,29 @@ _FAST_LEVEL, _THOROUGH_LEVEL = 1, 5
 _SINGLE_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
-def create_compressed_response(body: bytes, media_type: str, request_headers: Headers) -> Response:
+def compress(body: bytes, media_type: str) -> bytes | None:
+    """Compress a body with gzip; return None if it is not worth it."""
+    level = _find_compression_level(body, media_type)
+    if level is None:
+        return None
+    compressor = zlib.compressobj(level, wbits=31)
+    return compressor.compress(body) + compressor.flush()
+
+
+def create_compressed_response(
+    body: bytes,
+    media_type: str,
+    request_headers: Headers,
+    compress: Callable[[bytes, str], bytes | None] = compress,
+) -> Response:
     """Create a response that is compressed if the client accepts it and it is worth it."""
     headers = {"vary": "accept-encoding"}
     accepts_gzip = "gzip" in request_headers.get("accept-encoding", "")
-    level = _find_compression_level(body, media_type) if accepts_gzip else None
-    if level is None:
+    compressed = compress(body, media_type) if accepts_gzip else None
+    if compressed is None:
         return Response(body, media_type=media_type, headers=headers)
-    compressor = zlib.compressobj(level, wbits=31)
-    body = compressor.compress(body) + compressor.flush()
-    return Response(body, media_type=media_type, headers={**headers, "content-encoding": "gzip"})
+    headers["content-encoding"] = "gzip"
+    return Response(compressed, media_type=media_type, headers=headers)
 
 
 def _find_compression_level(body: bytes, media_type: str) -> int | None:

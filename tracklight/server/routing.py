@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Router
 from starlette.routing import Route as StarletteRoute
-from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
 import tracklight
@@ -62,16 +62,23 @@ def create_routes(routes: Iterable[Route]) -> list[StarletteRoute]:
 
 
 class LazyRouter:
-    """Create the routes of a dashboard when the first of them is requested."""
+    """Create routes when the first of them is requested."""
 
-    def __init__(self, get_routes: Callable[[], Iterable[Route]]) -> None:
+    def __init__(
+        self, get_routes: Callable[[], Iterable[BaseRoute]], *, redirect_slashes: bool = True
+    ) -> None:
         self._get_routes = get_routes
+        self._redirect_slashes = redirect_slashes
         self._router: Router | None = None
+        self._lock = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._router is None:
-            routes = await asyncio.to_thread(self._get_routes)
-            self._router = Router(create_routes(routes), redirect_slashes=False)
+            # A page sends several requests at once.
+            async with self._lock:
+                if self._router is None:
+                    routes = await asyncio.to_thread(self._get_routes)
+                    self._router = Router([*routes], redirect_slashes=self._redirect_slashes)
         await self._router(scope, receive, send)
 
 

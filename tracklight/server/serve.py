@@ -27,7 +27,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.roots import LogdirSpec
 from tracklight.logdir.watch import PollIntervals, Watcher
-from tracklight.reader.opening import create_catalog
 from tracklight.server.app import AuthSettings, BoardApp, Settings, create_app
 from tracklight.server.auth import AccessPolicy
 from tracklight.server.events import LiveUpdates
@@ -95,6 +94,8 @@ def serve(
         >>> with tracklight.serve("logs") as board:
         ...     print(board.url)
     """
+    from tracklight.reader.opening import create_catalog
+
     settings = Settings(
         host=host,
         port=port,
@@ -152,6 +153,8 @@ def asgi(
         auth=AuthSettings(read_only=read_only),
         window_title=window_title,
     )
+    from tracklight.reader.opening import create_catalog
+
     return MountedApp(create_catalog(logdir, include, exclude, cache, memory), settings)
 
 

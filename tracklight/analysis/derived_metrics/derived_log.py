@@ -10,20 +10,11 @@ import difflib
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
 
-from tracklight.analysis.derived_metrics.expression import (
-    Expression,
-    Points,
-    TagReference,
-    evaluate,
-    expand,
-    make_points,
-    parse_expression,
-)
 from tracklight.analysis.source import ResultT, Source
 from tracklight.errors import ExpressionError, Message, UsageError
 from tracklight.index.series_query import Curve, SeriesQuery, View, apply
@@ -39,6 +30,10 @@ from tracklight.types import (
     TagInfo,
 )
 from tracklight.util.lru_cache import LruCache
+
+if TYPE_CHECKING:
+    # Imported on use: most logs have no derived metrics.
+    from tracklight.analysis.derived_metrics.expression import Expression, Points, TagReference
 
 SeriesKey = tuple[str, str]
 
@@ -94,6 +89,8 @@ class DerivedLog:
                 metric itself.
             UsageError: A logged scalar has its name.
         """
+        from tracklight.analysis.derived_metrics.expression import expand, parse_expression
+
         expression = parse_expression(metric.expression)
         runs = [run.name for run in self._source.runs()]
         tags = {it.tag for it in self._source.shared_tags(runs) if it.kind is Kind.SCALAR}
@@ -245,9 +242,7 @@ class DerivedLog:
         names = list(runs)
         points = self.last_points([(run, metric) for run in names])
         return {
-            run: _make_series(run, metric, _NO_POINTS)
-            if point is None
-            else self.scalar(run, metric)
+            run: _make_empty_series(run, metric) if point is None else self.scalar(run, metric)
             for run, point in zip(names, points, strict=True)
         }
 
@@ -270,6 +265,8 @@ class DerivedLog:
             run, name = key
             origins = {(it.run, it.tag): (it.run or run, it.tag) for it in expression.references}
             if all(origin in inputs for origin in origins.values()):
+                from tracklight.analysis.derived_metrics.expression import evaluate
+
                 points = evaluate(expression, {it: inputs[at] for it, at in origins.items()})
                 series = results[key] = _make_series(run, name, points)
                 self._cached.put((*key, state), series, 32 * len(series) + 500)
@@ -285,11 +282,15 @@ class DerivedLog:
 
 
 def _collect_points(curve: Curve) -> Points:
+    from tracklight.analysis.derived_metrics.expression import make_points
+
     return make_points(curve.step, curve.wall_time, curve.value)
 
 
 def _parse_valid(metrics: Iterable[DerivedMetric]) -> dict[str, Expression]:
     """Return the expressions that are valid; another version may have stored others."""
+    from tracklight.analysis.derived_metrics.expression import parse_expression
+
     expressions = {}
     for metric in metrics:
         with suppress(ExpressionError):
@@ -297,15 +298,21 @@ def _parse_valid(metrics: Iterable[DerivedMetric]) -> dict[str, Expression]:
     return expressions
 
 
-def _iter_expanded(metrics: Iterable[DerivedMetric]) -> Iterator[tuple[str, Expression]]:
+def _iter_expanded(metrics: Sequence[DerivedMetric]) -> Iterator[tuple[str, Expression]]:
     """Yield the valid expressions, with the metrics that they use replaced by their inputs."""
+    if not metrics:
+        return
+    from tracklight.analysis.derived_metrics.expression import expand
+
     definitions = _parse_valid(metrics)
     for name, expression in definitions.items():
         with suppress(ExpressionError):
             yield name, expand(expression, definitions)
 
 
-_NO_POINTS = Points(np.empty(0, np.int64), np.empty(0), np.empty(0))
+def _make_empty_series(run: str, tag: str) -> Series:
+    empty = np.empty(0)
+    return Series(run, tag, np.empty(0, np.int64), empty, empty, np.empty(0, np.bool_))
 
 
 def _make_series(run: str, tag: str, points: Points) -> Series:

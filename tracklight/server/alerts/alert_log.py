@@ -6,11 +6,10 @@ import itertools
 import secrets
 from collections import deque
 from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tracklight.analysis.debugger.dump_monitor import NonFiniteEvent
-from tracklight.analysis.debugger.health_monitor import HealthProblem
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message
 from tracklight.server.alerts.rules import (
@@ -27,6 +26,10 @@ from tracklight.server.alerts.rules import (
 )
 from tracklight.types import Point
 from tracklight.util.json_number import JsonNumber, to_json_number
+
+if TYPE_CHECKING:
+    from tracklight.analysis.debugger.dump_monitor import NonFiniteEvent
+    from tracklight.analysis.debugger.health_monitor import HealthProblem
 
 _MAX_RESOLVED = 100
 _MAX_LISTED = 500

@@ -15,15 +15,12 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from tracklight.analysis.debugger.alerts import AlertKind
-from tracklight.analysis.debugger.dump_monitor import DumpMonitor
-from tracklight.analysis.debugger.health_monitor import HealthMonitor
-from tracklight.analysis.debugger.library import DebuggerLibrary
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.server.alerts.alert_log import Alert, AlertLog
@@ -44,6 +41,9 @@ from tracklight.server.source import LogSource
 from tracklight.types import Delta, Kind, Point, Series, SeriesSummary, TagInfo
 
 if TYPE_CHECKING:
+    from tracklight.analysis.debugger.dump_monitor import DumpMonitor
+    from tracklight.analysis.debugger.health_monitor import HealthMonitor
+    from tracklight.analysis.debugger.library import DebuggerLibrary
     from tracklight.server.alerts.webhook import Webhook
 
 log = logging.getLogger(__name__)
@@ -247,9 +247,6 @@ class AlertService:
         self._live = live
         self._settings = settings
         self._monitor = AlertMonitor(source)
-        self._dumps = DumpMonitor(source)
-        self._health = HealthMonitor(source, settings.debugger_kinds)
-        self._library = DebuggerLibrary(source, max_open=0)
         self._alerts_on_non_finite = any(kind.is_non_finite for kind in settings.debugger_kinds)
         self._webhook = self._create_webhook(settings.webhook) if settings.webhook else None
         self._webhook_problem: Message | None = None
@@ -301,11 +298,30 @@ class AlertService:
         rows += [_make_rule_row(rule, fixed=False) for rule in stored]
         return AlertsResponse(rows, self._monitor.alerts.list_newest(), self._webhook is not None)
 
-    # The following runs in the thread of the service.
+    # The following runs in the thread of the service. The code of the debugger is imported when
+    # the log has been read, so that it does not delay the first response.
+
+    @cached_property
+    def _dumps(self) -> DumpMonitor:
+        from tracklight.analysis.debugger.dump_monitor import DumpMonitor
+
+        return DumpMonitor(self._source)
+
+    @cached_property
+    def _health(self) -> HealthMonitor:
+        from tracklight.analysis.debugger.health_monitor import HealthMonitor
+
+        return HealthMonitor(self._source, self._settings.debugger_kinds)
+
+    @cached_property
+    def _library(self) -> DebuggerLibrary:
+        from tracklight.analysis.debugger.library import DebuggerLibrary
+
+        return DebuggerLibrary(self._source, max_open=0)
 
     def _run(self) -> None:
         while True:
-            delay_s = self._health.get_delay_s()
+            delay_s = None if self._is_first_refresh else self._health.get_delay_s()
             timeout_s = _POLL_INTERVAL_S if delay_s is None else min(delay_s, _POLL_INTERVAL_S)
             try:
                 message = self._queue.get(timeout=timeout_s)
@@ -317,7 +333,7 @@ class AlertService:
                 self._reload_rules()
                 if isinstance(message, Delta):
                     self._check_delta(message)
-                elif self._health.get_delay_s() == 0:
+                elif not self._is_first_refresh and self._health.get_delay_s() == 0:
                     self._check_health()
             except Exception:  # an error in one check must not end the thread
                 log.exception("checking alerts failed")

@@ -13,17 +13,18 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 import numpy as np
 
 from tracklight.analysis.debugger.alerts import AlertKind
-from tracklight.analysis.debugger.health_monitor import HealthProblem
-from tracklight.analysis.debugger.recording import RecordingKey
 from tracklight.errors import Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.types import Bool, Float64, Int64, Point, Series, SeriesSummary
+
+if TYPE_CHECKING:
+    from tracklight.analysis.debugger.health_monitor import HealthProblem
 
 _RULE_SYNTAX = re.compile(
     r"(?P<tag>\S.*?)\s+(?:(?P<nan>nan)|(?P<kind>above|below)\s+(?P<value>\S+)"
@@ -238,6 +239,8 @@ def make_debugger_view(source: str) -> dict[str, str]:
 
 def get_recording_name(run: str, tag: str) -> str:
     """Return the name of the recording that a tag of `NON_FINITE_RULE` belongs to."""
+    from tracklight.analysis.debugger.recording import RecordingKey
+
     match = re.match(r"debugger/rank(\d+)/", tag)
     return RecordingKey(run, int(match[1]) if match else 0).name
 

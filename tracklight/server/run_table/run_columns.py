@@ -5,20 +5,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
 from tracklight.analysis.source import Empty
 from tracklight.errors import UsageError
-from tracklight.formats.hparams import (
-    EXPERIMENT_TAG,
-    SESSION_START_TAG,
-    HParamValue,
-    parse_experiment,
-    parse_session_start_info,
-)
 from tracklight.logdir.discover import iter_ancestors
 from tracklight.logdir.names import natural_key
 from tracklight.plugin import Route
@@ -27,11 +20,15 @@ from tracklight.types import Bool, Float64, Kind, SummaryColumns
 from tracklight.util.json_number import JsonNumber, to_json_number
 from tracklight.util.lru_cache import LruCache
 
+if TYPE_CHECKING:
+    # Imported on use: most servers show charts first.
+    from tracklight.formats.hparams import HParamValue
+
 _MAX_EXAMPLE_VALUES = 20
 #: Each metric takes about 3 MB for 100,000 runs.
 _MAX_CACHED_METRICS = 32
 
-HParams = Mapping[str, HParamValue]
+HParams = Mapping[str, "HParamValue"]
 Cell = bool | JsonNumber | None
 
 #: The prefixes of the keys of metrics: last, lowest and highest value, and the last step.
@@ -131,6 +128,8 @@ class RunColumnsApi:
 
     def _read_display_names(self) -> dict[str, str]:
         """Return the names that experiments declare, or else those of the tags themselves."""
+        from tracklight.formats.hparams import EXPERIMENT_TAG, parse_experiment
+
         hparams: dict[str, str] = {}
         metrics: dict[str, str] = {}
         for data in dict.fromkeys(self._source.plugin_data(EXPERIMENT_TAG).values()):
@@ -176,7 +175,7 @@ class RunHParams:
         self._source = source
         self._overview = overview
         self._cached = VersionedCache(source, self._read)
-        self._records = VersionedCache(source, lambda: source.plugin_data(SESSION_START_TAG))
+        self._records = VersionedCache(source, self._read_records)
 
     def read(self) -> Mapping[str, HParams]:
         """Return the hyperparameters of all runs that have some."""
@@ -187,6 +186,8 @@ class RunHParams:
 
         Parsing 100,000 records takes seconds, and the first page of a table shows 200 of them.
         """
+        from tracklight.formats.hparams import parse_session_start_info
+
         known = self._cached.find()
         if known is not None or self._source.settings() or self._source.study_files():
             return self.read()
@@ -200,8 +201,13 @@ class RunHParams:
             found[run] = start.hparams
         return found
 
+    def _read_records(self) -> Mapping[str, bytes]:
+        from tracklight.formats.hparams import SESSION_START_TAG
+
+        return self._source.plugin_data(SESSION_START_TAG)
+
     def _read(self) -> Mapping[str, HParams]:
-        if not (self._source.settings() or self._source.plugin_data(SESSION_START_TAG)):
+        if not (self._source.settings() or self._records.get()):
             return {}
         # Most logs have no hyperparameters, so this is loaded only when needed.
         from tracklight.analysis.experiments.sessions import get_session_reader, inherit_hparams

@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 
 from tracklight.errors import TracklightError
-from tracklight.formats.hparams import RunStart
 from tracklight.logdir.names import natural_key
 from tracklight.plugin import Route
 from tracklight.server.run_table.run_columns import Cell, HParams, RunHParams, make_cell
@@ -29,6 +28,7 @@ from tracklight.types import Kind, Series
 from tracklight.util.json_number import JsonNumber, to_json_number
 
 if TYPE_CHECKING:
+    from tracklight.formats.hparams import RunStart
     from tracklight.server.run_table.table import RunTable
 
 MAX_COMPARED_RUNS = 20

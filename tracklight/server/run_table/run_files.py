@@ -9,7 +9,6 @@ import msgspec
 
 from tracklight.analysis.console import ConsoleLine, parse_console
 from tracklight.errors import LogError
-from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, sniff_media_type
 from tracklight.logdir.access import open_filesystem
 from tracklight.logdir.confined_files import ConfinedFiles, join_path
 from tracklight.logdir.discover import is_event_file, iter_ancestors
@@ -129,6 +128,8 @@ class RunFiles:
     def preview(self, request: RunFileRequest) -> RunFilePreview:
         """Return the beginning of a file of a run as text, if it is text."""
         path, size = self._locate(request)
+        from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, sniff_media_type
+
         with self._files.open(path) as file:
             data = file.read(MAX_PREVIEW_BYTES)
         media_type = sniff_media_type(data[:_SNIFFED_BYTES])
@@ -145,6 +146,8 @@ class RunFiles:
                 path=request.path,
                 limit=MAX_DOWNLOAD_BYTES >> 20,
             )
+        from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, sniff_media_type
+
         with self._files.open(path) as file:
             data = file.read()
         media_type = sniff_media_type(data[:_SNIFFED_BYTES])

@@ -2,8 +2,6 @@
 import * as common from '../catalog/common';
 import type { JsonNumber } from './schemas';
 
-export const COLUMNS_MEDIA_TYPE = 'application/vnd.tracklight.columns';
-
 /** Arrays of a response. 64-bit integers become floating-point numbers. */
 export type TypedColumn = Float32Array | Float64Array | Int32Array | Uint8Array;
 

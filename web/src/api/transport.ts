@@ -1,6 +1,7 @@
 import { type ServerProblem, translateProblem } from '../i18n/server-messages';
-import { COLUMNS_MEDIA_TYPE, decodeColumns } from './decode';
+import { decodeColumns } from './decode';
 import { isAbortError, NetworkError, ServerError, UnexpectedResponseError } from './errors';
+import { ACCEPT, COLUMNS_MEDIA_TYPE, prefetch, takePrefetched } from './prefetch';
 import type { Problem } from './schemas';
 
 /** The source of responses: a server, a static export or the kernel of a notebook. */
@@ -111,16 +112,12 @@ export function getRoutePath(route: string): string {
   return API_ROOT + splitRoute(route)[1];
 }
 
-/** Unused prefetched responses are dropped after this time. */
-const PREFETCH_MS = 10_000;
-
 type Fetch = (path: string, init: RequestInit) => Promise<Response>;
 
 /** Requests to the server that the page came from. URLs are relative, so any base path works. */
 export class HttpTransport implements Transport {
   readonly exportedAt = null;
   readonly #fetch: Fetch;
-  readonly #prefetched = new Map<string, Promise<Response>>();
 
   constructor(fetchResponse: Fetch = (path, init) => fetch(path, init)) {
     this.#fetch = fetchResponse;
@@ -134,20 +131,15 @@ export class HttpTransport implements Transport {
     return Promise.resolve(path);
   }
 
-  /** Send a GET request whose response the next `send` with the same path uses. */
   prefetch(path: string): void {
-    const { signal } = new AbortController();
-    const response = this.#fetch(path, makeInit(makePathRequest(path), signal));
-    // Errors are reported by the request; unused responses are dropped.
-    response.catch(() => undefined);
-    this.#prefetched.set(path, response);
-    setTimeout(() => this.#prefetched.delete(path), PREFETCH_MS);
+    prefetch(path);
   }
 
   async send(request: WireRequest, signal: AbortSignal): Promise<unknown> {
     const init = makeInit(request, signal);
+    const { method, path } = request;
     const response = await receive(
-      () => this.#takePrefetched(request) ?? this.#fetch(request.path, init),
+      () => (method === 'GET' && takePrefetched(path)) || this.#fetch(path, init),
     );
     if (!response.ok) throw await readError(response);
     if (request.isFile) return receive(() => response.blob());
@@ -158,17 +150,10 @@ export class HttpTransport implements Transport {
     // Two steps: a body that breaks off is a network error, malformed JSON of our server is a bug.
     return JSON.parse(await receive(() => response.text()));
   }
-
-  #takePrefetched({ method, path }: WireRequest): Promise<Response> | undefined {
-    if (method !== 'GET') return undefined;
-    const response = this.#prefetched.get(path);
-    this.#prefetched.delete(path);
-    return response;
-  }
 }
 
 function makeInit({ method, body, isFile }: WireRequest, signal: AbortSignal): RequestInit {
-  const accept = isFile ? '*/*' : `${COLUMNS_MEDIA_TYPE}, application/json;q=0.9`;
+  const accept = isFile ? '*/*' : ACCEPT;
   const init: RequestInit = { method, signal, headers: { accept } };
   if (body === undefined) return init;
   if (body instanceof Blob) return { ...init, body };
