@@ -26,7 +26,7 @@ export interface PlotStyle {
   readonly color: string;
 }
 
-const DIAGONAL = Float64Array.of(0, 1);
+const DIAGONAL = Float64Array.of(0, 0.5, 1);
 const MAX_BINS = 20;
 const POSITIVE_DASH = [5, 3];
 
@@ -106,5 +106,15 @@ export function makeSteps(
 /** Return the line of chance (ROC) or of perfect calibration. */
 export function makePlotReference(kind: PlotKind, label: string): ReferenceLine[] {
   if (kind !== 'roc' && kind !== 'calibration') return [];
-  return [{ id: 'diagonal', x: DIAGONAL, y: DIAGONAL, label, labelIndex: 0, dash: [3, 3] }];
+  return [
+    {
+      id: 'diagonal',
+      x: DIAGONAL,
+      y: DIAGONAL,
+      label,
+      labelIndex: 1,
+      labelSide: 'below',
+      dash: [3, 3],
+    },
+  ];
 }

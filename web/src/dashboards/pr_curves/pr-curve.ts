@@ -185,8 +185,10 @@ export function makeGuides(
   axes: CurveType,
   showF1Contours: boolean,
 ): ReferenceLine[] {
-  if (axes === 'ROC')
-    return [makeChanceGuide(Float64Array.of(0, 0.5, 1), Float64Array.of(0, 0.5, 1), 1)];
+  if (axes === 'ROC') {
+    const diagonal = Float64Array.of(0, 0.5, 1);
+    return [{ ...makeChanceGuide(diagonal, diagonal, 1), labelSide: 'below' }];
+  }
   const prevalence = findSharedPrevalence(curves);
   const contours = showF1Contours ? F1_LEVELS.map(makeF1Contour) : [];
   if (prevalence === null) return contours;
