@@ -201,13 +201,18 @@ class RunHParams:
         return found
 
     def _read(self) -> Mapping[str, HParams]:
-        if not (self._source.settings() or self._source.plugin_data(SESSION_START_TAG)):
+        settings = self._source.settings()
+        if not (settings or self._source.plugin_data(SESSION_START_TAG)):
             return {}
         # Most logs have no hyperparameters, so this is loaded only when needed.
         from tracklight.analysis.experiments.sessions import get_session_reader, inherit_hparams
 
-        sessions = get_session_reader(self._source).read().sessions
-        own = {session.name: session.hparams for session in sessions if session.hparams}
+        reader = get_session_reader(self._source)
+        if settings or self._source.study_files():
+            sessions = reader.read().sessions
+            own = {session.name: session.hparams for session in sessions if session.hparams}
+        else:
+            own = reader.read_recorded_hparams()
         return inherit_hparams(own, self._overview.runs()) if own else {}
 
 
