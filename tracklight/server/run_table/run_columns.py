@@ -139,9 +139,9 @@ class RunColumnsApi:
                 continue
             for hparam in experiment.hparams:
                 hparams.setdefault(hparam.name, hparam.display_name)
-            # The name of a metric of a group, as of validation, may not fit the others.
             for metric in sorted(experiment.metrics, key=lambda metric: metric.group != ""):
-                metrics.setdefault(metric.tag, metric.display_name)
+                if self._is_only_in_group(metric.tag, metric.group):
+                    metrics.setdefault(metric.tag, metric.display_name)
         for tag in self._overview.tags():
             if tag.kind is Kind.SCALAR and not metrics.get(tag.tag):
                 metrics[tag.tag] = tag.display_name
@@ -152,6 +152,14 @@ class RunColumnsApi:
             for name, shown in names.items()
             if shown and shown != name
         }
+
+    def _is_only_in_group(self, tag: str, group: str) -> bool:
+        """Return whether only runs of a group of metrics have a tag.
+
+        A name such as "loss (val.)" of the group ``validation`` does not fit other runs.
+        """
+        runs = self._overview.runs_with_scalar(tag)
+        return group == "" or all(f"/{run}".endswith(f"/{group}") for run in runs)
 
     def _read_column(self, key: str, rows: Mapping[str, RunRow]) -> list[Cell]:
         kind, _, name = key.partition(":")

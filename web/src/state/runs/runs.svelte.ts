@@ -191,7 +191,7 @@ export class PageRuns implements Runs {
     const { grouping } = runGroups;
     const colorBy = runColors.by;
     return [
-      ...visibleColumns.selected,
+      ...visibleColumns.inUse,
       runOrder.sorting.key,
       ...runFilter.columns,
       ...(grouping?.by === 'column' ? [grouping.key] : []),
