@@ -66,8 +66,6 @@ export interface ReferenceLine {
   readonly label: string;
   /** Index of the labeled point; the last visible one by default. */
   readonly labelIndex?: number;
-  /** Where the label is, seen from its point; above by default. Below is free of a rising line. */
-  readonly labelSide?: 'above' | 'below';
   readonly dash?: readonly number[];
 }
 

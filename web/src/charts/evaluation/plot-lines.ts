@@ -26,7 +26,9 @@ export interface PlotStyle {
   readonly color: string;
 }
 
-const DIAGONAL = Float64Array.of(0, 0.5, 1);
+const DIAGONAL = Float64Array.of(0, 1);
+/** Below the middle of the diagonal, clear of the line and of the corners. */
+const DIAGONAL_LABEL = { x: Float64Array.of(0.55, 0.55), y: Float64Array.of(0.42, 0.42) };
 const MAX_BINS = 20;
 const POSITIVE_DASH = [5, 3];
 
@@ -106,15 +108,13 @@ export function makeSteps(
 /** Return the line of chance (ROC) or of perfect calibration. */
 export function makePlotReference(kind: PlotKind, label: string): ReferenceLine[] {
   if (kind !== 'roc' && kind !== 'calibration') return [];
+  return makeDiagonal(label);
+}
+
+/** Return the diagonal and, as a line without length, the place of its label. */
+export function makeDiagonal(label: string): ReferenceLine[] {
   return [
-    {
-      id: 'diagonal',
-      x: DIAGONAL,
-      y: DIAGONAL,
-      label,
-      labelIndex: 1,
-      labelSide: 'below',
-      dash: [3, 3],
-    },
+    { id: 'diagonal', x: DIAGONAL, y: DIAGONAL, label: '', dash: [3, 3] },
+    { id: 'diagonal label', ...DIAGONAL_LABEL, label, labelIndex: 0 },
   ];
 }

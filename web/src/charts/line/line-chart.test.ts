@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { layoutPlot } from '../axes/plot-layout';
 import { LIGHT_THEME } from '../renderer/chart-theme';
 import { SvgRenderer } from '../renderer/svg-renderer';
-import type { Line, ReferenceLine } from '../types';
+import type { Line } from '../types';
 import { drawReferenceLines, findCountChanges } from './line-renderer';
 import {
   exportLineChartForPaper,
@@ -14,11 +14,7 @@ import { findNearestLine, findNextX, getValuesAt } from './line-hit-test';
 
 const measure = (text: string): number => text.length * 6;
 
-function drawReferenceLine(
-  xDomain: readonly [number, number],
-  label: string,
-  more: Partial<ReferenceLine> = {},
-): string {
+function drawReferenceLine(xDomain: readonly [number, number], label: string): string {
   const layout = layoutPlot(
     {
       x: { kind: 'linear', domain: xDomain, format: 'number' },
@@ -34,7 +30,6 @@ function drawReferenceLine(
     x: Float64Array.of(0, 0.5, 1),
     y: Float64Array.of(0, 0.5, 1),
     label,
-    ...more,
   };
   drawReferenceLines(renderer, layout, [referenceLine], LIGHT_THEME);
   return renderer.toSvg(448, 230, '');
@@ -47,17 +42,6 @@ test('a reference line has its label at the visible end', () => {
     drawReferenceLine([0, 2], 'chance'),
   )?.[1];
   expect(Number(near)).toBeLessThan(Number(far));
-});
-
-test('a label below its point does not cover the rising line, nor leave the plot', () => {
-  const readBottom = (more: Partial<ReferenceLine>): number => {
-    const svg = drawReferenceLine([0, 1], 'chance', more);
-    return Number(/<text transform="translate\([\d.]+[ ,]+([\d.]+)/.exec(svg)?.[1]);
-  };
-  const middle = readBottom({ labelIndex: 1 });
-  expect(readBottom({ labelIndex: 1, labelSide: 'below' })).toBeGreaterThan(middle + 10);
-  const corner = readBottom({ labelIndex: 0, labelSide: 'below' });
-  expect(corner).toBeLessThanOrEqual(readBottom({ labelIndex: 0 }) + 1);
 });
 
 test('changes of the number of series are marked, but not gaps', () => {

@@ -518,13 +518,11 @@ function drawReferenceLabel(
   const across =
     x.scale.toPixel(referenceLine.x[place] ?? NaN) +
     (isEnd ? -REFERENCE_LABEL_GAP_PX : REFERENCE_LABEL_GAP_PX);
-  const down = y.scale.toPixel(referenceLine.y[place] ?? NaN);
-  const height = LABEL_SIZE_PX + REFERENCE_LABEL_GAP_PX;
-  // Keep the label within the upper and the lower edge.
-  const bottom =
-    referenceLine.labelSide === 'below' && place === referenceLine.labelIndex
-      ? Math.min(down + height, plotArea.top + plotArea.height - REFERENCE_LABEL_GAP_PX)
-      : Math.max(down - REFERENCE_LABEL_GAP_PX, plotArea.top + height);
+  // Keep the label below the upper edge.
+  const bottom = Math.max(
+    y.scale.toPixel(referenceLine.y[place] ?? NaN) - REFERENCE_LABEL_GAP_PX,
+    plotArea.top + LABEL_SIZE_PX + REFERENCE_LABEL_GAP_PX,
+  );
   renderer.text(referenceLine.label, across, bottom, {
     color,
     size: LABEL_SIZE_PX,
