@@ -162,7 +162,8 @@ class RunTableApi:
         hparams = [f"hparam:{column.name}" for column in available.hparams]
         metrics = [f"last:{tag}" for tag in available.metrics]
         # The columns that the page shows if none were chosen, and those by which runs are found.
-        for key in [*hparams[:_PREPARED_HPARAMS], *metrics[:_PREPARED_METRICS], "host", "user"]:
+        keys = [*hparams[:_PREPARED_HPARAMS], *metrics[:_PREPARED_METRICS]]
+        for key in [*keys, "host", "user", "commit", "command"]:
             table.find_column(key)
 
     def read_page(self, request: RunTableRequest) -> RunTableResponse:
