@@ -192,10 +192,6 @@ export class LiveLog implements Live {
   }
 }
 
-function sortRuns(runs: Iterable<RunRow>): RunRow[] {
-  return sortNatural(runs, (run) => run.name);
-}
-
 /** Return the runs after a change, in natural order. */
 export function applyDelta(
   runs: readonly RunRow[],
@@ -207,7 +203,8 @@ export function applyDelta(
   const updated = kept.map((run) => pending.get(run.name) ?? run);
   for (const run of kept) pending.delete(run.name);
   // Most changes are points of known runs, which stay in their place.
-  return pending.size === 0 ? updated : sortRuns([...updated, ...pending.values()]);
+  if (pending.size === 0) return updated;
+  return sortNatural([...updated, ...pending.values()], ({ name }) => name);
 }
 
 interface RunTotals {

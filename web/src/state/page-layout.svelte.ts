@@ -29,8 +29,6 @@ export class RunsPanelState {
   readonly #isClosed: Param<boolean>;
   readonly #hasTwoLines: Param<boolean>;
   #isDrawerOpen = $state(false);
-  /** Whether the panel is on the screen; some dashboards are without it. */
-  isShown = $state(false);
 
   constructor(viewport: PageViewport, preferences: Preferences) {
     this.#viewport = viewport;

@@ -160,11 +160,6 @@ export class VisibleColumns {
     this.#widths = preferences.param('runs-column-widths', json(isWidths, {}), {});
   }
 
-  /** The selected columns while the panel shows them. */
-  get inUse(): readonly string[] {
-    return this.#panel.isShown ? this.selected : [];
-  }
-
   getWidth(key: string): number {
     return this.#widths.value[key] ?? DEFAULT_WIDTHS[key] ?? DEFAULT_WIDTH;
   }

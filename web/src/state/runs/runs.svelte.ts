@@ -191,7 +191,7 @@ export class PageRuns implements Runs {
     const { grouping } = runGroups;
     const colorBy = runColors.by;
     return [
-      ...visibleColumns.inUse,
+      ...visibleColumns.selected,
       runOrder.sorting.key,
       ...runFilter.columns,
       ...(grouping?.by === 'column' ? [grouping.key] : []),
