@@ -5,10 +5,10 @@ Rendering uses the CPU (no GPU).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, CDPSession, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tools.chromium import find_chromium
 
@@ -114,23 +114,30 @@ def measure_scrolling(
         The median time between frames, and the processor time of the main thread per frame
         (script, style, layout and paint), in milliseconds.
     """
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    page.mouse.move(x, y)
-    before = _read_task_s(session)
-    page.evaluate(_RECORD_FRAMES)
-    for _ in range(turns):
-        page.mouse.wheel(0, distance)
-    frames_ms = [float(frame) for frame in page.evaluate(_TAKE_FRAMES)]
-    work_s = _read_task_s(session) - before
-    session.detach()
+    with watch_main_thread(page) as read_work_s:
+        page.mouse.move(x, y)
+        before = read_work_s()
+        page.evaluate(_RECORD_FRAMES)
+        for _ in range(turns):
+            page.mouse.wheel(0, distance)
+        frames_ms = [float(frame) for frame in page.evaluate(_TAKE_FRAMES)]
+        work_s = read_work_s() - before
     count = max(len(frames_ms), 1)
     return sorted(frames_ms)[count // 2], 1000 * work_s / count
 
 
-def _read_task_s(session: CDPSession) -> float:
-    metrics = session.send("Performance.getMetrics")["metrics"]
-    return float(next(it["value"] for it in metrics if it["name"] == "TaskDuration"))
+@contextmanager
+def watch_main_thread(page: Page) -> Iterator[Callable[[], float]]:
+    """Give a function that returns the processor time of the page's main thread, in seconds."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def read_s() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(it["value"] for it in metrics if it["name"] == "TaskDuration"))
+
+    yield read_s
+    session.detach()
 
 
 def read_longest_ms(page: Page) -> float:

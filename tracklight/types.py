@@ -154,7 +154,7 @@ class DebugEventFile(msgspec.Struct, frozen=True):
     """Changes whenever the file is written."""
 
 
-class RunInfo(msgspec.Struct, frozen=True):
+class RunInfo(msgspec.Struct, frozen=True, gc=False):
     """One run: a directory with event files, profiler captures or a debugger dump."""
 
     name: str

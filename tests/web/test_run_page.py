@@ -13,6 +13,9 @@ import tracklight
 from tests.web.conftest import Serve
 from tests.web.event_writer import append_records
 from tests.web.scalar_log import STEPS, scalar_records
+from tracklight.formats.event import encode_event
+from tracklight.formats.hparams import HParam, Metric, build_experiment, build_session_start
+from tracklight.formats.tfrecord import encode_record
 
 pytestmark = pytest.mark.browser
 
@@ -86,6 +89,30 @@ def test_names_compared_runs_without_records(
     page = open_page(f"{serve(tmp_path).address}?tab=runs&rt-compare=plain,bare")
     expect(page.get_by_role("list", name="Legend")).to_contain_text("plain")
     expect(page.get_by_role("region", name="Hyperparameters")).not_to_contain_text("0 of 0")
+
+
+def test_shows_display_names(tmp_path: Path, serve: Serve, open_page: Callable[..., Page]) -> None:
+    declared = build_experiment(
+        [HParam("optimizer.lr", display_name="Learning rate")],
+        [Metric("loss", display_name="Cross entropy")],
+    )
+    append_records(tmp_path, encode_record(encode_event(1.0, 0, [declared])))
+    for name, lr in (("base", 0.1), ("other", 0.2)):
+        start = encode_record(encode_event(1.0, 0, [build_session_start({"optimizer.lr": lr})]))
+        losses = [1.0 + lr] * len(STEPS)
+        append_records(tmp_path / name, start, *scalar_records("loss", STEPS, losses))
+    url = f"{serve(tmp_path).address}?tab=runs"
+    page = open_page(f"{url}&rt-run=base")
+    config = page.get_by_role("region", name="Hyperparameters")
+    expect(config.get_by_text("Learning rate")).to_have_attribute("title", "optimizer.lr")
+    metrics = page.get_by_role("table", name="Summary metrics")
+    expect(metrics.get_by_text("Cross entropy")).to_be_visible()
+    page.goto(f"{url}&rt-compare=base,other")
+    expect(page.get_by_role("rowheader", name="Learning rate")).to_be_visible()
+    page.get_by_role("button", name="Metrics", exact=True).click()
+    expect(page.get_by_role("rowheader", name="Cross entropy")).to_be_visible()
+    page.get_by_role("button", name="Charts", exact=True).click()
+    expect(page.get_by_role("figure").filter(has_text="Cross entropy")).to_be_visible()
 
 
 def test_shows_alerts_of_the_run(url: str, open_page: Callable[..., Page]) -> None:

@@ -138,6 +138,8 @@ def many_runs_page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -
         append_records(logdir / "sweep" / f"trial-{number}", *records)
     page = open_page(serve(logdir).address)
     expect(runs_panel(page).get_by_role("status").last).to_have_text("600 runs")
+    # Runs are sorted by their start, which is not known before they are read.
+    expect(runs_panel(page)).to_contain_text("1,800 points")
     return page
 
 

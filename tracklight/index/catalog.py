@@ -137,6 +137,8 @@ class Catalog:
         self._runs: dict[str, list[DiscoveredFile]] = {}
         self._by_path: dict[str, list[DiscoveredFile]] = {}
         self._shard_numbers: dict[str, int] = {}
+        #: The names of all runs as the shards return them, and in natural order.
+        self._run_order: tuple[list[str], list[str]] = ([], [])
         #: The runs that the shards have for other servers: assigned alike, they are read once.
         self._held_runs = {
             run: number
@@ -227,7 +229,10 @@ class Catalog:
         parts = self._map_shards(lambda shard: shard.runs(), [(shard,) for shard in self._shards])
         # While a run moves from one shard to another, both have it.
         runs = {run.name: run for part in parts for run in part or ()}
-        return tuple(sorted(runs.values(), key=lambda run: natural_key(run.name)))
+        names = list(runs)
+        if self._run_order[0] != names:
+            self._run_order = names, sorted(names, key=natural_key)
+        return tuple(runs[name] for name in self._run_order[1])
 
     def tags(self, run: str) -> tuple[TagInfo, ...]:
         """Return the tags of a run, in natural order; raises RunNotFoundError."""

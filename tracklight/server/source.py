@@ -160,7 +160,7 @@ class StampRow(msgspec.Struct):
     wall_time: JsonNumber
 
 
-class RunRow(msgspec.Struct):
+class RunRow(msgspec.Struct, gc=False):
     """A run with its counts."""
 
     name: str
@@ -300,9 +300,8 @@ class LogOverview:
 
     def __init__(self, source: LogSource) -> None:
         self._source = source
-        self._rows = VersionedCache(
-            source, lambda: {run.name: make_run_row(run) for run in source.runs()}
-        )
+        self._rows = VersionedCache(source, self._list_rows)
+        self._known: dict[str, tuple[RunInfo, RunRow]] = {}
         self._tags = VersionedCache(source, self._merge_tags)
 
     def runs(self) -> dict[str, RunRow]:
@@ -323,6 +322,16 @@ class LogOverview:
         """Return the names of the runs that have the scalar ``tag``, in natural order."""
         shared = self._tags.get().get((tag, Kind.SCALAR))
         return shared.runs if shared else ()
+
+    def _list_rows(self) -> dict[str, RunRow]:
+        """Return the rows of all runs; those of runs that have not changed are the same objects."""
+        before, self._known = self._known, {}
+        for info in self._source.runs():
+            known = before.get(info.name)
+            if known is None or known[0] != info:
+                known = info, make_run_row(info)
+            self._known[info.name] = known
+        return {name: row for name, (_, row) in self._known.items()}
 
     def _merge_tags(self) -> dict[tuple[str, Kind], SharedTag]:
         return {(tag.tag, tag.kind): tag for tag in self._source.shared_tags([*self.runs()])}

@@ -67,6 +67,11 @@ class LruCache(Generic[KeyT, ValueT]):
         with self._lock:
             return len(self._entries) + (self._oversized is not None)
 
+    def list_keys(self) -> list[KeyT]:
+        """Return the keys of the values within the budget, the least recently used first."""
+        with self._lock:
+            return list(self._entries)
+
     def find(self, key: KeyT) -> ValueT | None:
         """Return the value of a key and mark it as used, or None if it is not cached."""
         with self._lock:

@@ -21,7 +21,7 @@ from tracklight.formats.hparams import (
 )
 from tracklight.server.notes import NotesDocument, RunNote
 from tracklight.server.run_table.run_columns import RunHParams, RunMetrics
-from tracklight.server.run_table.table import RunTable, RunTableStore
+from tracklight.server.run_table.table import MAX_BUILD_S, RunTable, RunTableStore
 from tracklight.server.source import LogOverview
 from tracklight.types import Kind, RunInfo, TagInfo
 
@@ -87,13 +87,16 @@ class LogBuilder:
 
     def build(self, now: float = NOW) -> RunTable:
         self.source.refresh()
+        return self.create_store(now).get_table()
+
+    def create_store(self, now: float = NOW, max_build_s: float = MAX_BUILD_S) -> RunTableStore:
         overview = LogOverview(self.source)
-        store = RunTableStore(
+        return RunTableStore(
             self.source,
             overview,
             RunHParams(self.source, overview),
             RunMetrics(self.source),
             lambda: NotesDocument(runs=self.notes),
             lambda: now,
+            max_build_s,
         )
-        return store.get_table()

@@ -77,6 +77,19 @@ def test_display_names_are_those_of_experiments_and_tags(
     }
 
 
+@pytest.mark.parametrize(("group", "is_used"), [("validation", False), ("vit", True)])
+def test_a_display_name_of_a_group_is_for_its_runs_only(
+    source: MemorySource, group: str, is_used: bool
+) -> None:
+    metrics = [Metric("acc", group, "Accuracy (val.)")]
+    content = build_experiment([], metrics).metadata.plugin_data.content
+    source.metadata[EXPERIMENT_TAG] = {"vit": content}
+    source.logged = {"vit": {"acc": [1.0]}}
+    source.refresh()
+    names = RunColumnsApi(source, LogOverview(source)).list_columns(Empty()).display_names
+    assert names.get("last:acc") == ("Accuracy (val.)" if is_used else None)
+
+
 def test_values_are_in_the_order_of_the_runs(source: MemorySource, table: RunColumnsApi) -> None:
     add_hparams(source, "vit", lr=0.001, name="big")
     keys = ["hparam:lr", "hparam:name", "hparam:gone", "last:loss", "min:loss", "max:loss"]

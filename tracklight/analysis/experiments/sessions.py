@@ -208,6 +208,13 @@ class SessionReader:
                 self._cached = contents, self._build_list(contents)
             return self._cached[1]
 
+    def read_recorded_hparams(self) -> dict[str, HParams]:
+        """Return the hyperparameters of sessions with records, without listing all sessions."""
+        contents = self._log.plugin_data(SESSION_START_TAG)
+        with self._lock:
+            starts = self._starts.parse(contents)
+        return {run: start.hparams for run, start in starts.items() if start.hparams}
+
     def _build_list(self, contents: _LogContents) -> SessionList:
         starts = self._starts.parse(contents.starts)
         ends = self._ends.parse(contents.ends)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
+from tracklight.analysis.source import Empty
 from tracklight.plugin import Blob, Route
 from tracklight.server.notes import NotesDocument, RunNote
 from tracklight.server.run_table.run_columns import Cell, RunColumnsApi, make_cell
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tracklight.server.run_table.table import ColumnKind, RunTable, RunTableStore, TableColumn
 
 MAX_PAGE_ROWS = 1000
+_PREPARED_HPARAMS, _PREPARED_METRICS = 12, 8
 
 _Keys = Annotated[list[str], msgspec.Meta(max_length=300)]
 _SortKeys = Annotated[list[str], msgspec.Meta(max_length=8)]
@@ -103,7 +105,8 @@ class RunTableResponse(msgspec.Struct):
     """One page of rows.
 
     ``total`` counts the rows of all pages, ``matched`` the runs that match the filter, ``runs`` all
-    runs. ``states`` counts the matching runs by state.
+    runs. ``states`` counts the matching runs by state. ``updating`` means that the log has changed
+    since, and that another request will get the change.
     """
 
     total: int
@@ -113,6 +116,7 @@ class RunTableResponse(msgspec.Struct):
     states: dict[str, int]
     columns: list[RunTableColumn]
     rows: list[RunTableRow]
+    updating: bool
 
 
 class RunNamesResponse(msgspec.Struct):
@@ -154,9 +158,13 @@ class RunTableApi:
     def prepare(self) -> None:
         """Read what every request needs, so that the first ones are fast in a large log."""
         table = self.get_table()
-        self._columns.hparams.read()
-        for tag in table.list_metrics()[:1]:
-            table.find_column(f"last:{tag}")
+        available = self._columns.list_columns(Empty())
+        hparams = [f"hparam:{column.name}" for column in available.hparams]
+        metrics = [f"last:{tag}" for tag in available.metrics]
+        # The columns that the page shows if none were chosen, and those by which runs are found.
+        keys = [*hparams[:_PREPARED_HPARAMS], *metrics[:_PREPARED_METRICS]]
+        for key in [*keys, "host", "user", "commit", "command"]:
+            table.find_column(key)
 
     def read_page(self, request: RunTableRequest) -> RunTableResponse:
         """Return a page of the table of runs, filtered, sorted and grouped."""
@@ -187,6 +195,7 @@ class RunTableApi:
                 RunTableColumn(key, kind) for key, kind in zip(request.columns, kinds, strict=True)
             ],
             rows=page_rows,
+            updating=not table.is_current,
         )
 
     def list_names(self, request: RunFilterRequest) -> RunNamesResponse:
@@ -201,8 +210,8 @@ class RunTableApi:
         table = self.get_table()
         return export_table(table, _order(table, request), request.columns, request.format)
 
-    def get_table(self) -> RunTable:
-        """Return the current table of runs."""
+    def get_table(self, must_have: Iterable[str] = ()) -> RunTable:
+        """Return the table of runs, which has these runs if they exist."""
         if self._store is None:
             from tracklight.server.run_table.table import RunTableStore
 
@@ -210,7 +219,7 @@ class RunTableApi:
             self._store = RunTableStore(
                 self._source, self._overview, columns.hparams, columns.metrics, self._read_notes
             )
-        return self._store.get_table()
+        return self._store.get_table(must_have)
 
 
 def _select(table: RunTable, request: RunFilterRequest) -> Int64:

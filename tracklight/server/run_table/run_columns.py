@@ -138,9 +138,9 @@ class RunColumnsApi:
                 continue
             for hparam in experiment.hparams:
                 hparams.setdefault(hparam.name, hparam.display_name)
-            # The name of a metric of a group, as of validation, may not fit the others.
             for metric in sorted(experiment.metrics, key=lambda metric: metric.group != ""):
-                metrics.setdefault(metric.tag, metric.display_name)
+                if self._is_only_in_group(metric.tag, metric.group):
+                    metrics.setdefault(metric.tag, metric.display_name)
         for tag in self._overview.tags():
             if tag.kind is Kind.SCALAR and not metrics.get(tag.tag):
                 metrics[tag.tag] = tag.display_name
@@ -151,6 +151,14 @@ class RunColumnsApi:
             for name, shown in names.items()
             if shown and shown != name
         }
+
+    def _is_only_in_group(self, tag: str, group: str) -> bool:
+        """Return whether only runs of a group of metrics have a tag.
+
+        A name such as "loss (val.)" of the group ``validation`` does not fit other runs.
+        """
+        runs = self._overview.runs_with_scalar(tag)
+        return group == "" or all(f"/{run}".endswith(f"/{group}") for run in runs)
 
     def _read_column(self, key: str, rows: Mapping[str, RunRow]) -> list[Cell]:
         kind, _, name = key.partition(":")
@@ -207,13 +215,18 @@ class RunHParams:
         return self._source.plugin_data(SESSION_START_TAG)
 
     def _read(self) -> Mapping[str, HParams]:
-        if not (self._source.settings() or self._records.get()):
+        settings = self._source.settings()
+        if not (settings or self._records.get()):
             return {}
         # Most logs have no hyperparameters, so this is loaded only when needed.
         from tracklight.analysis.experiments.sessions import get_session_reader, inherit_hparams
 
-        sessions = get_session_reader(self._source).read().sessions
-        own = {session.name: session.hparams for session in sessions if session.hparams}
+        reader = get_session_reader(self._source)
+        if settings or self._source.study_files():
+            sessions = reader.read().sessions
+            own = {session.name: session.hparams for session in sessions if session.hparams}
+        else:
+            own = reader.read_recorded_hparams()
         return inherit_hparams(own, self._overview.runs()) if own else {}
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import numpy as np
 
-from tracklight.errors import TracklightError
+from tracklight.errors import RunNotFoundError, TracklightError
 from tracklight.logdir.names import natural_key
 from tracklight.plugin import Route
 from tracklight.server.run_table.run_columns import Cell, HParams, RunHParams, make_cell
@@ -154,7 +154,7 @@ class RunDetailsApi:
         source: The log.
         overview: The runs and tags of the log.
         hparams: The hyperparameters of all runs.
-        get_table: Returns the current table of runs.
+        get_table: Returns the table of runs, which has the given runs if they exist.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class RunDetailsApi:
         source: LogSource,
         overview: LogOverview,
         hparams: RunHParams,
-        get_table: Callable[[], RunTable],
+        get_table: Callable[[Sequence[str]], RunTable],
     ) -> None:
         self._source = source
         self._overview = overview
@@ -183,11 +183,13 @@ class RunDetailsApi:
     def read_details(self, request: RunRequest) -> RunDetailsResponse:
         """Return what is known about one run."""
         run = request.run
-        table = self._get_table()
+        table = self._get_table([run])
         row = table.get_row(run)
         tags = self._overview.list_run_tags(run)
         cells = table.read_row(row, ("state", "start", "updated", "duration", "error"))
-        counts = self._overview.runs()[run]
+        counts = self._overview.runs().get(run)
+        if counts is None:  # removed after the table was built
+            raise RunNotFoundError(run, table.names)
         return RunDetailsResponse(
             name=run,
             state=str(cells["state"]),
@@ -213,7 +215,7 @@ class RunDetailsApi:
     def compare(self, request: CompareRequest) -> CompareResponse:
         """Return the hyperparameters, environments, metrics and code of several runs."""
         runs = list(dict.fromkeys(request.runs))
-        table = self._get_table()
+        table = self._get_table(runs)
         rows = [table.get_row(run) for run in runs]
         hparams = self._read_hparams(runs)
         starts = [table.find_start(row) for row in rows]

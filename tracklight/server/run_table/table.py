@@ -43,6 +43,9 @@ ColumnKind = Literal[
 _MAX_CACHED_COLUMNS = 200
 _EMPTY_NOTE = RunNote()
 
+#: A table that takes longer to build, in processor time, is replaced in the background.
+MAX_BUILD_S = 0.25
+
 #: The separator of labels within one text; labels are typed with commas between them.
 _LABEL_SEPARATOR = ", "
 
@@ -83,11 +86,13 @@ class _LogColumns:
         self.records = records.read(self.names)
         self.tracker = StateTracker(self.rows, self.records)
         self._source = source
-        self._overview = overview
         self._hparams = hparams
         self._metrics = metrics
         self._lock = threading.Lock()
         self._cached: LruCache[str, TableColumn] = LruCache(max_items=_MAX_CACHED_COLUMNS)
+        # Read now: later, the tags may be those of another version of the log.
+        self.metric_names = list(overview.scalar_tags())
+        self._scalar_tags = frozenset(self.metric_names)
 
     def find(self, key: str) -> TableColumn | None:
         """Return a column; None if no run has it."""
@@ -102,6 +107,11 @@ class _LogColumns:
     def is_cached(self, key: str) -> bool:
         with self._lock:
             return self._cached.find(key) is not None
+
+    def build_all_of(self, other: _LogColumns) -> None:
+        """Build the columns that another table has, so that the next sort or filter has them."""
+        for key in other._cached.list_keys():
+            self.find(key)
 
     def find_cells(self, key: str, rows: Int64) -> list[HParamValue | None] | None:
         """Return a column in some rows without reading it in all others; None if it has to be."""
@@ -125,14 +135,6 @@ class _LogColumns:
     def hparam_names(self) -> list[str]:
         names = (name for hparams in self._hparams.read().values() for name in hparams)
         return list(dict.fromkeys(names))
-
-    @cached_property
-    def metric_names(self) -> list[str]:
-        return list(self._overview.scalar_tags())
-
-    @cached_property
-    def _scalar_tags(self) -> frozenset[str]:
-        return frozenset(self.metric_names)
 
     def _build(self, key: str) -> TableColumn | None:
         if key in _PLAIN_COLUMNS:
@@ -248,11 +250,15 @@ class RunTable:
         log: The columns that depend on the log only.
         notes: The notes of users.
         now: The time, in seconds since 1970.
+        is_current: Whether the columns are those of the current log.
     """
 
-    def __init__(self, log: _LogColumns, notes: NotesDocument, now: float) -> None:
+    def __init__(
+        self, log: _LogColumns, notes: NotesDocument, now: float, is_current: bool = True
+    ) -> None:
         self.names = log.names
         self.now = now
+        self.is_current = is_current
         self._log = log
         self._notes = notes
         self._own: dict[str, TableColumn] = {}
@@ -402,7 +408,20 @@ def make_column(key: str, cells: list[HParamValue | None]) -> TableColumn:
 
 
 class RunTableStore:
-    """Keeps the columns of the current version of the log. Thread-safe."""
+    """Keeps the columns of the log. Thread-safe.
+
+    If building them takes long, as for 100,000 runs, a change of the log does not delay requests:
+    they get the columns of the log before the change, and others are built in the background.
+
+    Args:
+        source: The log.
+        overview: The runs and tags of the log.
+        hparams: The hyperparameters of all runs.
+        metrics: The metrics of all runs.
+        read_notes: Returns the current notes.
+        clock: Returns the time, in seconds since 1970.
+        max_build_s: Processor time up to which requests wait for the current columns.
+    """
 
     def __init__(
         self,
@@ -412,6 +431,7 @@ class RunTableStore:
         metrics: RunMetrics,
         read_notes: Callable[[], NotesDocument],
         clock: Callable[[], float] = time.time,
+        max_build_s: float = MAX_BUILD_S,
     ) -> None:
         self._source = source
         self._overview = overview
@@ -420,17 +440,59 @@ class RunTableStore:
         self._metrics = metrics
         self._read_notes = read_notes
         self._clock = clock
+        self._max_build_s = max_build_s
         self._lock = threading.Lock()
-        self._cached: tuple[object, _LogColumns] | None = None
+        self._cached: _BuiltColumns | None = None
+        self._is_building = False
 
-    def get_table(self) -> RunTable:
-        """Return the current table."""
+    def get_table(self, must_have: Iterable[str] = ()) -> RunTable:
+        """Return the table.
+
+        Args:
+            must_have: Runs that may be newer than the columns; then these are built again.
+        """
+        log, is_current = self._get_columns(must_have)
+        return RunTable(log, self._read_notes(), self._clock(), is_current)
+
+    def _get_columns(self, must_have: Iterable[str]) -> tuple[_LogColumns, bool]:
         with self._lock:
             # The version grows at the end of a refresh, but runs already grow during it.
             state = self._source.version, self._source.progress
-            if self._cached is None or self._cached[0] != state:
-                log = _LogColumns(
-                    self._source, self._overview, self._records, self._hparams, self._metrics
-                )
-                self._cached = state, log
-            return RunTable(self._cached[1], self._read_notes(), self._clock())
+            cached = self._cached
+            if cached is not None and cached.state == state:
+                return cached.log, True
+            has_all = cached is not None and all(run in cached.log.index_of for run in must_have)
+            if cached is None or cached.build_s <= self._max_build_s or not has_all:
+                self._cached = self._build(state, cached)
+                return self._cached.log, True
+            # The threads that serve requests get about half of the time.
+            if not self._is_building and time.monotonic() > cached.built_at_s + cached.build_s:
+                self._is_building = True
+                thread = threading.Thread(target=self._replace, args=(state, cached), daemon=True)
+                thread.start()
+            return cached.log, False
+
+    def _replace(self, state: object, cached: _BuiltColumns) -> None:
+        try:
+            built = self._build(state, cached)
+            with self._lock:
+                self._cached = built
+        finally:
+            self._is_building = False
+
+    def _build(self, state: object, before: _BuiltColumns | None) -> _BuiltColumns:
+        started_s = time.thread_time()
+        log = _LogColumns(self._source, self._overview, self._records, self._hparams, self._metrics)
+        if before is not None and before.build_s > self._max_build_s:
+            log.build_all_of(before.log)
+        return _BuiltColumns(state, log, time.thread_time() - started_s, time.monotonic())
+
+
+@dataclass(frozen=True, eq=False)
+class _BuiltColumns:
+    """The columns of one state of the log, and how long and when they were built."""
+
+    state: object
+    log: _LogColumns
+    build_s: float
+    built_at_s: float

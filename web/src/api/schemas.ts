@@ -813,7 +813,8 @@ export interface RunTableRequest extends RunFilterRequest {
 
 /**
  * One page of rows. `total` counts the rows of all pages, `matched` the runs that match the filter,
- * `runs` all runs. `states` counts the matching runs by state.
+ * `runs` all runs. `states` counts the matching runs by state. `updating` means that the log has
+ * changed since, and that another request will get the change.
  */
 export interface RunTableResponse {
   readonly total: number;
@@ -823,6 +824,7 @@ export interface RunTableResponse {
   readonly states: Readonly<Record<string, number>>;
   readonly columns: readonly RunTableColumn[];
   readonly rows: readonly RunTableRow[];
+  readonly updating: boolean;
 }
 
 /**

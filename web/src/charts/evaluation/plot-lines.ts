@@ -27,6 +27,8 @@ export interface PlotStyle {
 }
 
 const DIAGONAL = Float64Array.of(0, 1);
+/** Below the middle of the diagonal, clear of the line and of the corners. */
+const DIAGONAL_LABEL = { x: Float64Array.of(0.55, 0.55), y: Float64Array.of(0.42, 0.42) };
 const MAX_BINS = 20;
 const POSITIVE_DASH = [5, 3];
 
@@ -106,5 +108,13 @@ export function makeSteps(
 /** Return the line of chance (ROC) or of perfect calibration. */
 export function makePlotReference(kind: PlotKind, label: string): ReferenceLine[] {
   if (kind !== 'roc' && kind !== 'calibration') return [];
-  return [{ id: 'diagonal', x: DIAGONAL, y: DIAGONAL, label, labelIndex: 0, dash: [3, 3] }];
+  return makeDiagonal(label);
+}
+
+/** Return the diagonal and, as a line without length, the place of its label. */
+export function makeDiagonal(label: string): ReferenceLine[] {
+  return [
+    { id: 'diagonal', x: DIAGONAL, y: DIAGONAL, label: '', dash: [3, 3] },
+    { id: 'diagonal label', ...DIAGONAL_LABEL, label, labelIndex: 0 },
+  ];
 }

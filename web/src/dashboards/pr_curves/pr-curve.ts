@@ -1,4 +1,5 @@
 /** PR and ROC curves: lines, guides, and the values of a classifier at a threshold. */
+import { makeDiagonal } from '../../charts/evaluation/plot-lines';
 import type {
   ChartViewport,
   HoverPoint,
@@ -185,8 +186,7 @@ export function makeGuides(
   axes: CurveType,
   showF1Contours: boolean,
 ): ReferenceLine[] {
-  if (axes === 'ROC')
-    return [makeChanceGuide(Float64Array.of(0, 0.5, 1), Float64Array.of(0, 0.5, 1), 1)];
+  if (axes === 'ROC') return makeDiagonal(m.chance);
   const prevalence = findSharedPrevalence(curves);
   const contours = showF1Contours ? F1_LEVELS.map(makeF1Contour) : [];
   if (prevalence === null) return contours;

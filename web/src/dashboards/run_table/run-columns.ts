@@ -74,6 +74,16 @@ export function getColumnTitle(key: string, available: ColumnListResponse): stri
   return SUMMARY_TITLES[kind]?.(shown) ?? shown;
 }
 
+/** Return the display name of a hyperparameter, or its name. */
+export function getHparamTitle(name: string, available: ColumnListResponse): string {
+  return getColumnTitle(`hparam:${name}`, available);
+}
+
+/** Return the display name of a metric, or its tag. */
+export function getMetricTitle(tag: string, available: ColumnListResponse): string {
+  return getColumnTitle(`last:${tag}`, available);
+}
+
 /** Return the tooltip of a title, with the name that filters use. */
 export function getColumnDescription(key: string, available: ColumnListResponse): string {
   const [kind, name] = splitKey(key);
@@ -182,15 +192,14 @@ export function listColumnOptions(
     {
       title: common.hyperparameters,
       options: available.hparams.map(({ name, distinct }) => {
-        const key = `hparam:${name}`;
         const count = common.valueCount({ count: distinct });
-        return option(key, getColumnTitle(key, available), count);
+        return option(`hparam:${name}`, getHparamTitle(name, available), count);
       }),
     },
     {
       title: common.metrics,
       options: available.metrics.map((tag) =>
-        option(`${summary}:${tag}`, getColumnTitle(`last:${tag}`, available)),
+        option(`${summary}:${tag}`, getMetricTitle(tag, available)),
       ),
     },
   ];

@@ -2,17 +2,22 @@ import { describe, expect, it } from 'vitest';
 
 import { listDashboards, makeConfigTree, splitColors, splitDiff } from './run-details';
 
+const getName = (name: string): string => name;
+
 describe('config tree', () => {
   it('nests names with slashes and dots', () => {
-    const tree = makeConfigTree([
-      { name: 'lr', value: 0.1 },
-      { name: 'optimizer/name', value: 'adam' },
-      { name: 'optimizer/betas.first', value: 0.9 },
-    ]);
-    expect(tree.map(({ name }) => name)).toEqual(['lr', 'optimizer']);
+    const tree = makeConfigTree(
+      [
+        { name: 'lr', value: 0.1 },
+        { name: 'optimizer/name', value: 'adam' },
+        { name: 'optimizer/betas.first', value: 0.9 },
+      ],
+      getName,
+    );
+    expect(tree.map(({ label }) => label)).toEqual(['lr', 'optimizer']);
     const optimizer = tree[1];
     expect(optimizer?.value).toBeUndefined();
-    expect(optimizer?.children.map(({ name, value }) => [name, value])).toEqual([
+    expect(optimizer?.children.map(({ label, value }) => [label, value])).toEqual([
       ['name', 'adam'],
       ['betas', undefined],
     ]);
@@ -20,12 +25,27 @@ describe('config tree', () => {
   });
 
   it('keeps a value that is also a prefix', () => {
-    const [node] = makeConfigTree([
+    const config = [
       { name: 'model', value: 'vit' },
       { name: 'model/depth', value: 12 },
-    ]);
+    ];
+    const [node] = makeConfigTree(config, getName);
     expect(node?.value).toBe('vit');
     expect(node?.children).toHaveLength(1);
+  });
+
+  it('has display names, and the names for tooltips', () => {
+    const titles: Record<string, string> = { 'optimizer/lr': 'Learning rate', depth: 'Layers' };
+    const config = [
+      { name: 'optimizer/lr', value: 0.1 },
+      { name: 'depth', value: 3 },
+    ];
+    const [optimizer, depth] = makeConfigTree(config, (name) => titles[name] ?? name);
+    expect([optimizer?.label, optimizer?.name]).toEqual(['optimizer', '']);
+    expect(optimizer?.children.map(({ label, name }) => [label, name])).toEqual([
+      ['Learning rate', 'optimizer/lr'],
+    ]);
+    expect([depth?.label, depth?.name]).toEqual(['Layers', 'depth']);
   });
 });
 

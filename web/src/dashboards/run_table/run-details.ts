@@ -118,37 +118,51 @@ export function formatPlainValue(value: CellValue): string {
 
 /** A node of the tree of hyperparameters: names with slashes or dots are nested. */
 export interface ConfigNode {
+  /** The display name of the hyperparameter, or the last part of its name. */
+  readonly label: string;
+  /** The full name of the hyperparameter; empty if the node only has others below it. */
   readonly name: string;
   readonly path: string;
   readonly value: CellValue | undefined;
   readonly children: readonly ConfigNode[];
 }
 
-/** Arrange hyperparameters as a tree, such as `optimizer/lr` below `optimizer`. */
+/**
+ * Arrange hyperparameters as a tree, such as `optimizer/lr` below `optimizer`. `getTitle` returns the
+ * display name of a hyperparameter, or its name.
+ */
 export function makeConfigTree(
   config: readonly { readonly name: string; readonly value: CellValue }[],
+  getTitle: (name: string) => string,
 ): readonly ConfigNode[] {
   interface Building {
+    name: string;
     value: CellValue | undefined;
     readonly children: Map<string, Building>;
   }
-  const root: Building = { value: undefined, children: new Map() };
+  const create = (): Building => ({ name: '', value: undefined, children: new Map() });
+  const root = create();
   for (const { name, value } of config) {
     let node = root;
     for (const part of name.split(/[/.]/).filter(Boolean)) {
       let child = node.children.get(part);
-      if (!child) node.children.set(part, (child = { value: undefined, children: new Map() }));
+      if (!child) node.children.set(part, (child = create()));
       node = child;
     }
+    node.name = name;
     node.value = value;
   }
   const finish = (node: Building, path: string): ConfigNode[] =>
-    [...node.children].map(([name, child]) => ({
-      name,
-      path: `${path}/${name}`,
-      value: child.value,
-      children: finish(child, `${path}/${name}`),
-    }));
+    [...node.children].map(([part, child]) => {
+      const title = getTitle(child.name);
+      return {
+        label: title === child.name ? part : title,
+        name: child.name,
+        path: `${path}/${part}`,
+        value: child.value,
+        children: finish(child, `${path}/${part}`),
+      };
+    });
   return finish(root, '');
 }
 
