@@ -37,6 +37,7 @@ from tracklight.util.json_number import JsonNumber
 INTERNAL_STRUCTS = {
     "AuditEntry",
     "BandsRequest",
+    "ColumnStatistics",
     "DocumentsFile",
     "EmbeddingEdits",
     "Instance",
@@ -45,6 +46,7 @@ INTERNAL_STRUCTS = {
     "ProfileNotes",
     "ReductionRequest",
     "RuleState",
+    "SavedSlice",
     "SeriesRequest",
     "StoredDocument",
     "TagChanges",

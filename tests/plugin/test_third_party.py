@@ -64,7 +64,8 @@ def test_a_dashboard_whose_prepare_fails_still_works(client: TestClient) -> None
 
 def test_close_is_called_at_shutdown(installed: None, tmp_path: Path) -> None:
     app = create_app(MemorySource(), MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
-    with TestClient(app):
+    with TestClient(app, base_url="http://localhost") as client:
+        assert client.get("/api/v1/status").is_success
         assert not get_instance().is_closed
     assert get_instance().is_closed
 
