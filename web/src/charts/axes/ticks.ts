@@ -61,8 +61,8 @@ export function niceRange(span: NumberRange, count: number): NumberRange {
   const larger = Math.max(step, niceStep(wider[1] - wider[0], count));
   const [low, high] = expandToMultiples(span, larger);
   const [closeLow, closeHigh] = expandToMultiples(span, larger / 5);
-  const room = MAX_EMPTY_SHARE * (span[1] - span[0]);
-  return [span[0] - low > room ? closeLow : low, high - span[1] > room ? closeHigh : high];
+  const maxEmpty = MAX_EMPTY_SHARE * (span[1] - span[0]);
+  return [span[0] - low > maxEmpty ? closeLow : low, high - span[1] > maxEmpty ? closeHigh : high];
 }
 
 function expandToMultiples([low, high]: NumberRange, step: number): NumberRange {
