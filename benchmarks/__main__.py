@@ -110,7 +110,7 @@ def main() -> None:
     for name in options.only:
         print(f"measuring {name} …", flush=True)
         try:
-            rows[name] = [*(MEASURES | LONG)[name](options.quick)]
+            rows[name] = [_print(row) for row in (MEASURES | LONG)[name](options.quick)]
         except PeerNotAvailableError as error:
             print(f"skipped {name}: {error}", flush=True)
             skipped.append(name)
@@ -123,6 +123,12 @@ def main() -> None:
     if not options.quick and (is_complete or options.update):
         update_results(run)
         write_readme_table.main([])
+
+
+def _print(row: Row) -> Row:
+    """Print a row as soon as it is measured: a later one can take minutes, or fail."""
+    print(f"  {row.what}: {row.ours}", flush=True)
+    return row
 
 
 if __name__ == "__main__":

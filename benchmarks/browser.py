@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playwright
 
 from tools.chromium import find_chromium
 
@@ -34,6 +34,19 @@ selector => new Promise(resolve => {
 })
 """
 
+#: Time from an action on an element until a function of the document gives another value.
+_TIME_CHANGE = """
+(element, [act, read]) => new Promise(resolve => {
+  const value = new Function(`return ${read}`);
+  const before = value();
+  const began = performance.now();
+  const look = () => value() !== before
+    ? requestAnimationFrame(() => resolve(performance.now() - began))
+    : requestAnimationFrame(look);
+  new Function('element', act)(element);
+  look();
+})
+"""
 #: Frame times while the pointer moves.
 _RECORD_FRAMES = """
 () => {
@@ -89,6 +102,15 @@ def time_tab(page: Page, title: str, selector: str) -> float:
     link = page.get_by_role("link", name=title, exact=True)
     began = link.evaluate("link => { const now = performance.now(); link.click(); return now; }")
     return (float(page.evaluate(_FIRST_CHART, selector)) - float(began)) / 1000
+
+
+def time_change(element: Locator, act: str, read: str) -> float:
+    """Run ``act`` (JavaScript) on an element; return the seconds until ``read`` has changed.
+
+    ``read`` is an expression, evaluated in every frame; the frame that paints the change is
+    included.
+    """
+    return float(element.evaluate(_TIME_CHANGE, [act, read])) / 1000
 
 
 def time_frames_ms(

@@ -1,11 +1,12 @@
 """The Runs dashboard with 100,000 runs: the first page of rows, sorting, filtering and grouping.
 
-All times are processor time, of the server or of the server and the main thread of the page: on a
-shared machine, the time that passes depends on other programs.
+Times of the server are processor time: on a shared machine, the time that passes depends on other
+programs. Times in the page are those that a person waits, in the browser's clock.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +20,11 @@ from benchmarks.browser import (
     open_page,
     read_heap_mib,
     start_chromium,
+    time_change,
     time_first,
-    watch_main_thread,
 )
 from benchmarks.make_logs import FILE_NAME, START_S, get_log
-from benchmarks.report import Row, format_s
+from benchmarks.report import Row, Timing, format_s
 from benchmarks.website import MIB, Website
 from tracklight.formats import hparams, summary
 from tracklight.formats.event import encode_event, encode_file_version
@@ -33,8 +34,10 @@ _REPEATS = 5
 _COLUMNS = ["name", "state", "start", "duration", "host", "hparam:lr", "hparam:optimizer"]
 _COLUMNS += ["last:loss", "min:loss", "last:accuracy"]
 _ROW = "main [role=grid] [data-run]"
+_FIRST_RUN = f"document.querySelector({_ROW!r})?.dataset.run"
 #: The number of matching runs changes with every filter.
-_COUNT = "main [role=toolbar] [role=status]"
+_MATCHES = "document.querySelector('main [role=toolbar] [role=status]')?.innerText"
+_TYPE = "element.value = %s; element.dispatchEvent(new Event('input', { bubbles: true }))"
 _FILTER = 'state = finished and lr < 0.01 and last("accuracy") > 0.5 and not trial-1'
 
 
@@ -55,7 +58,7 @@ def measure(quick: bool) -> Iterator[Row]:
         grouped_s = _measure(site, {"group_by": ["hparam:optimizer", "state"]})
         last_s = _measure(site, {"offset": runs - 200, "sort": ["last:loss"]})
         with start_chromium() as browser, open_page(browser) as page:
-            shown_s, page_sort_s, page_filter_s, heap_mib = _look(page, site)
+            shown_s, changes, heap_mib = _look(page, site)
     what = f"Runs table, {runs:,} runs"
     yield Row(
         f"{what}: first page of rows after the log is read, processor time",
@@ -77,13 +80,18 @@ def measure(quick: bool) -> Iterator[Row]:
             reached=seconds < 0.15,
         )
     yield Row(
-        "… first rows in the page, processor time of page and server",
+        "… first rows in the page, from the navigation",
         format_s(shown_s),
         must="under 1.5 s",
         reached=shown_s < 1.5,
     )
-    for label, seconds in (("sorted", page_sort_s), ("filtered", page_filter_s)):
-        yield Row(f"… {label} in the page, processor time of page and server", format_s(seconds))
+    for label, timing in changes.items():
+        yield Row(
+            f"… {label} in the page, until the rows are painted",
+            timing,
+            must="under 0.15 s",
+            reached=timing.median_s < 0.15,
+        )
     yield Row(
         "… JavaScript heap of the page",
         f"{heap_mib:.0f} MiB",
@@ -92,40 +100,41 @@ def measure(quick: bool) -> Iterator[Row]:
     )
 
 
-def _look(page: Page, site: Website) -> tuple[float, float, float, float]:
-    """Return the processor time of first rows, a sort and a filter, and the heap in MiB."""
-    with watch_main_thread(page) as read_page_s:
+def _look(page: Page, site: Website) -> tuple[float, dict[str, Timing], float]:
+    """Return the seconds to the first rows, those of sorting and filtering, and the heap in MiB."""
+    shown_s = time_first(page, f"{site.url}?tab=runs", _ROW)
+    _wait_until_idle(site)
+    heap_mib = read_heap_mib(page)
+    header = page.get_by_role("columnheader", name="loss").get_by_role("button").first
+    field = page.get_by_role("combobox", name="Filter runs")
+    filters = ["trial-0421", "lr < 0.01", 'last("accuracy") > 0.5', "trial-0", "state = finished"]
+    return (
+        shown_s,
+        {
+            "sorted": Timing(
+                tuple(
+                    time_change(header, "element.click()", _FIRST_RUN)
+                    for _ in range(_REPEATS)
+                    if _wait_until_idle(site)
+                )
+            ),
+            "filtered": Timing(
+                tuple(
+                    time_change(field, _TYPE % json.dumps(text), _MATCHES)
+                    for text in filters
+                    if _wait_until_idle(site)
+                )
+            ),
+        },
+        heap_mib,
+    )
 
-        def read_s() -> float:
-            return read_page_s() + _read_cpu_s(site)
 
-        before_s = read_s()
-        time_first(page, f"{site.url}?tab=runs", _ROW)
-        shown_s = read_s() - before_s
-        page.wait_for_load_state("networkidle")
-        _wait_until_idle(site)
-        heap_mib = read_heap_mib(page)
-        first_row = page.locator(_ROW).first.get_attribute("data-run")
-        before_s = read_s()
-        page.get_by_role("columnheader", name="loss").get_by_role("button").first.click()
-        page.wait_for_function(
-            "([row, name]) => document.querySelector(row)?.dataset.run !== name", [_ROW, first_row]
-        )
-        sort_s = read_s() - before_s
-        count = page.locator(_COUNT).first.inner_text()
-        before_s = read_s()
-        page.get_by_role("combobox", name="Filter runs").fill("trial-0421")
-        page.wait_for_function(
-            "([status, text]) => document.querySelector(status).innerText !== text",
-            [_COUNT, count],
-        )
-        return shown_s, sort_s, read_s() - before_s, heap_mib
-
-
-def _wait_until_idle(site: Website) -> None:
+def _wait_until_idle(site: Website) -> bool:
     """Wait until the server has prepared what requests need."""
     while site.process.cpu_percent(1.0) > 5.0:
         pass
+    return True
 
 
 def _measure(site: Website, request: dict[str, Any]) -> float:

@@ -67,6 +67,31 @@ def test_columns_match_the_summaries_of_single_runs(tmp_path: Path) -> None:
         catalog.close()
 
 
+def test_long_lists_have_the_last_points_of_short_ones(tmp_path: Path) -> None:
+    for name, steps in (
+        ("a", range(3)),
+        ("restarted", [0, 1, 2, 1]),
+        ("interleaved", [10, 20, 11]),
+    ):
+        logs.write(tmp_path, name, logs.points(steps))
+    logs.write(tmp_path, "resumed", logs.points(range(4)))
+    logs.write(tmp_path, "resumed", logs.points(range(2, 6)), name="events.out.tfevents.2")
+    runs = ["a", "gone", "restarted", "interleaved", "resumed"]
+    keys = [(run, tag) for run in runs for tag in ("loss", "gone")]
+    for shards in (1, 2):
+        catalog = logs.open_catalog(tmp_path, shards=shards)
+        few = catalog.last_points(keys)
+        assert [point and point.step for point in few[::2]] == [2, None, 1, 11, 5]
+        assert catalog.last_points(keys * 500) == few * 500
+        path = tmp_path / "a" / "events.out.tfevents.2"
+        logs.write(tmp_path, "a", logs.points([7]), name=path.name)
+        catalog.refresh()
+        assert catalog.last_points(keys * 500)[0] == catalog.last_points(keys)[0]
+        assert catalog.last_points([("a", "loss")])[0].step == 7  # type: ignore[union-attr]
+        path.unlink()
+        catalog.close()
+
+
 def test_counts_of_a_run_are_updated_when_it_grows(tmp_path: Path) -> None:
     path = logs.write(tmp_path, "a", logs.points(range(3)))
     catalog = logs.open_catalog(tmp_path)

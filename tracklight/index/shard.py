@@ -69,7 +69,7 @@ _MAX_RESULT_BYTES = 32 << 20
 _RESULT_IDLE_S = 60.0
 
 #: The table of summaries is kept from this many runs on.
-_MIN_CACHED_SUMMARIES = 1000
+_MIN_CACHED_RUNS = 1000
 
 
 class Shard:
@@ -97,7 +97,8 @@ class Shard:
         self._progress = Progress(0, 0, 0, 0)
         self._generation = 0
         """Grows with every change of the rows."""
-        self._summaries: tuple[tuple[int, list[str]], SummaryTable] | None = None
+        self._summaries: tuple[int, SummaryTable] | None = None
+        self._shared_tags: tuple[tuple[int, list[str]], tuple[SharedTag, ...]] | None = None
         self._results = ResultCache()
 
     # ---- refresh
@@ -160,9 +161,7 @@ class Shard:
 
     def shared_tags(self, runs: Iterable[str]) -> tuple[SharedTag, ...]:
         """Return the tags of some runs together; unknown runs are ignored."""
-        return self._retry_if_corrupt(
-            lambda: list_shared_tags([self._runs[run] for run in runs if run in self._runs])
-        )
+        return self._retry_if_corrupt(lambda: self._list_shared_tags(list(runs)))
 
     def files(self, run: str) -> tuple[FileInfo, ...]:
         return self._retry_if_corrupt(
@@ -208,12 +207,21 @@ class Shard:
         return summaries
 
     def summary_columns(self, runs: Sequence[str], tag: str) -> SummaryColumns:
-        columns = self._retry_if_corrupt(lambda: self._get_summary_table(runs).summarize(tag))
+        columns = self._retry_if_corrupt(lambda: self._get_summary_table(runs).summarize(runs, tag))
         release_pages()
         return columns
 
     def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
-        return self._retry_if_corrupt(lambda: [*self._iter_last_points(keys)])
+        if len(keys) < _MIN_CACHED_RUNS:
+            return self._retry_if_corrupt(lambda: [*self._iter_last_points(keys)])
+        runs_of_tag: dict[str, dict[str, None]] = {}
+        for run, tag in keys:
+            runs_of_tag.setdefault(tag, {})[run] = None
+        points = {
+            tag: dict(zip(runs, self._read_last_points([*runs], tag), strict=True))
+            for tag, runs in runs_of_tag.items()
+        }
+        return [points[tag][run] for run, tag in keys]
 
     def plugin_data(self, tag: str) -> dict[str, bytes]:
         with self._lock:
@@ -244,13 +252,27 @@ class Shard:
         )
 
     def _get_summary_table(self, runs: Sequence[str]) -> SummaryTable:
-        """Return the table of some runs; that of the last long list is kept until one changes."""
-        if len(runs) < _MIN_CACHED_SUMMARIES:
-            return SummaryTable([self._runs.get(run) for run in runs])
-        key = self._generation, list(runs)
-        if self._summaries is None or self._summaries[0] != key:
-            self._summaries = key, SummaryTable([self._runs.get(run) for run in runs])
+        """Return a table of some runs; that for long lists is kept until a run changes."""
+        if len(runs) < _MIN_CACHED_RUNS:
+            return SummaryTable({run: self._runs[run] for run in runs if run in self._runs})
+        if self._summaries is None or self._summaries[0] != self._generation:
+            self._summaries = self._generation, SummaryTable(self._runs)
         return self._summaries[1]
+
+    def _list_shared_tags(self, names: list[str]) -> tuple[SharedTag, ...]:
+        """List the tags of some runs; those of the last long list are kept until a run changes."""
+        key = self._generation, names
+        if self._shared_tags is not None and self._shared_tags[0] == key:
+            return self._shared_tags[1]
+        shared = list_shared_tags([self._runs[name] for name in names if name in self._runs])
+        if len(names) >= _MIN_CACHED_RUNS:
+            self._shared_tags = key, shared
+        return shared
+
+    def _read_last_points(self, runs: Sequence[str], tag: str) -> list[Point | None]:
+        return self._retry_if_corrupt(
+            lambda: self._get_summary_table(runs).get_last_points(runs, tag)
+        )
 
     def _get_run(self, name: str) -> RunIndex:
         try:
@@ -287,7 +309,10 @@ class Shard:
         return changed
 
     def _get_file(self, run: str, path: str) -> EventFile:
-        return self._by_run_and_path.setdefault((run, path), EventFile(path))
+        file = self._by_run_and_path.get((run, path))
+        if file is None:
+            file = self._by_run_and_path[run, path] = EventFile(path)
+        return file
 
     def _forget_all_but(self, kept: set[tuple[str, str]]) -> None:
         for key in self._by_run_and_path.keys() - kept:

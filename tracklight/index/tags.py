@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -507,54 +507,37 @@ class SummaryTable:
     Most runs have one file with one block of points, whose header has these numbers.
     """
 
-    def __init__(self, runs: Sequence[RunIndex | None]) -> None:
-        self._runs = runs
-        self._simple: list[int] = []
+    def __init__(self, runs: Mapping[str, RunIndex]) -> None:
+        self._runs = list(runs.values())
+        self._number_of_run = {name: number for number, name in enumerate(runs)}
         self._others: list[int] = []
         self._tables: dict[tuple[bytes, ...], int] = {}
+        simple: list[int] = []
         table_of_block: list[int] = []
         blocks = []
-        for row, run in enumerate(runs):
-            if run is None:
-                continue
+        for number, run in enumerate(self._runs):
             if len(run.files) != 1 or len(run.files[0].sessions) != 1:
-                self._others.append(row)
+                self._others.append(number)
             elif len(own := run.files[0].sessions[0].points.blocks) > 1:
-                self._others.append(row)
+                self._others.append(number)
             elif own:
-                self._simple.append(row)
+                simple.append(number)
                 blocks.append(own[0])
                 table = self._tables.setdefault(run.files[0].tags, len(self._tables))
                 table_of_block.append(table)
         self._headers = stack_headers(blocks)
         # For each row of the headers: its run, and the number of the table of its tags.
-        self._run_of_row = np.array(self._simple, np.int64)[self._headers.block]
+        self._run_of_row = np.array(simple, np.int64)[self._headers.block]
         self._table_of_row = np.array(table_of_block, np.int64)[self._headers.block]
 
-    def summarize(self, tag: str) -> SummaryColumns:
-        """Return the numbers of a tag in all runs."""
-        columns = np.full((4, len(self._runs)), np.nan)
-        is_present = np.zeros(len(self._runs), np.bool_)
-        others = [(row, run) for row in self._others if (run := self._runs[row]) is not None]
-        found = [find_series(tags, tag) for tags in self._tables]
-        # -1 matches no series; several tags that are shown as one are not looked up here.
-        wanted = np.array([-1 if series is None else series for series in found], np.int64)
-        several = np.array([series == -1 for series in found], np.bool_)
-        headers = self._headers.columns
-        is_found = headers["series"] == wanted[self._table_of_row] if len(found) else []
-        found_rows = np.flatnonzero(is_found)
-        target = self._run_of_row[found_rows]
-        is_simple = headers["is_increasing"][found_rows]
-        assembled = [target[~is_simple]]
-        if several.any():
-            assembled.append(np.unique(self._run_of_row[several[self._table_of_row]]))
-        for row in np.concatenate(assembled).tolist():
-            if (run := self._runs[row]) is not None:
-                others.append((row, run))
-        found_rows, target = found_rows[is_simple], target[is_simple]
+    def summarize(self, runs: Sequence[str], tag: str) -> SummaryColumns:
+        """Return the numbers of a tag in some runs, each of which is listed once."""
+        columns = np.full((4, len(runs)), np.nan)
+        is_present = np.zeros(len(runs), np.bool_)
+        found, target, others = self._find(runs, tag)
         is_present[target] = True
         for number, name in enumerate(("last_value", "low", "high", "last_step")):
-            columns[number, target] = headers[name][found_rows]
+            columns[number, target] = self._headers.columns[name][found]
         for row, run in others:
             summary = summarize(run.scalar_or_empty(tag))
             if summary.last is not None:
@@ -563,6 +546,51 @@ class SummaryTable:
             if summary.min is not None and summary.max is not None:
                 columns[1, row], columns[2, row] = summary.min.value, summary.max.value
         return SummaryColumns(is_present, *columns)
+
+    def get_last_points(self, runs: Sequence[str], tag: str) -> list[Point | None]:
+        """Return the last written point of a tag in some runs, each of which is listed once."""
+        points: list[Point | None] = [None] * len(runs)
+        found, target, others = self._find(runs, tag)
+        headers = self._headers.columns
+        columns = (headers[name][found] for name in ("last_step", "last_wall", "last_value"))
+        for row, *point in zip(target.tolist(), *(it.tolist() for it in columns), strict=True):
+            points[row] = Point(*point)
+        for row, run in others:
+            points[row] = get_last_points(run, [tag])[0]
+        return points
+
+    def _find(
+        self, runs: Sequence[str], tag: str
+    ) -> tuple[Int64, Int64, list[tuple[int, RunIndex]]]:
+        """Find a tag in some runs.
+
+        Returns:
+            The rows of the headers that have its numbers, the positions in ``runs`` that these
+            belong to, and the runs whose points have to be read, with their positions.
+        """
+        numbers = np.array([self._number_of_run.get(run, -1) for run in runs], np.int64)
+        known = np.flatnonzero(numbers >= 0)
+        position = np.full(len(self._runs), -1)
+        position[numbers[known]] = known
+        found = [find_series(tags, tag) for tags in self._tables]
+        # -1 matches no series; several tags that are shown as one are not looked up here.
+        wanted = np.array([-1 if series is None else series for series in found], np.int64)
+        several = np.array([series == -1 for series in found], np.bool_)
+        headers = self._headers.columns
+        is_found = headers["series"] == wanted[self._table_of_row] if len(found) else []
+        rows = np.flatnonzero(is_found)
+        rows = rows[position[self._run_of_row[rows]] >= 0]
+        is_simple = headers["is_increasing"][rows]
+        assembled = [np.array(self._others, np.int64), self._run_of_row[rows[~is_simple]]]
+        if several.any():
+            assembled.append(np.unique(self._run_of_row[several[self._table_of_row]]))
+        others = [
+            (at, self._runs[number])
+            for number in np.concatenate(assembled).tolist()
+            if (at := int(position[number])) >= 0
+        ]
+        rows = rows[is_simple]
+        return rows, position[self._run_of_row[rows]], others
 
 
 def _get_last_row(series: Series) -> int:

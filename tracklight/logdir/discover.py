@@ -187,20 +187,22 @@ def discover(
         return _is_relevant(name) or name == opened_file or name.endswith(suffixes)
 
     listing = fs.list_files(root.path, is_wanted, is_excluded)
-    traces = _list_unnamed_traces(listing.files)
+    # A log may have 100,000 event files, and few files of other kinds.
     by_run: dict[str, list[ListedFile]] = {}
+    others: list[ListedFile] = []
     for file in listing.files:
         if is_event_file(file.name):
             by_run.setdefault(root.get_run_name(_make_printable(file.directory)), []).append(file)
+        else:
+            others.append(file)
+    traces = _list_unnamed_traces(others)
     captures = [
         capture
-        for capture in _iter_capture_files(root, listing.files, opened_file, traces)
+        for capture in _iter_capture_files(root, others, opened_file, traces)
         if run_filter.matches(capture.run)
     ]
     debug_events = [
-        file
-        for file in _iter_debug_event_files(root, listing.files)
-        if run_filter.matches(file.run)
+        file for file in _iter_debug_event_files(root, others) if run_filter.matches(file.run)
     ]
     with_files = {file.run for file in captures} | {file.run for file in debug_events}
     runs = sorted({*filter(run_filter.matches, by_run), *with_files}, key=natural_key)
@@ -212,10 +214,10 @@ def discover(
         linked=frozenset(listing.linked),
         settings=list(_iter_settings_files(root, listing.files)),
         captures=captures,
-        tensors=list(_iter_tensor_files(root, listing.files)),
+        tensors=list(_iter_tensor_files(root, others)),
         debug_events=debug_events,
-        evaluations=list(_iter_evaluation_files(root, listing.files)),
-        studies=list(_iter_study_files(root, listing.files)),
+        evaluations=list(_iter_evaluation_files(root, others)),
+        studies=list(_iter_study_files(root, others)),
     )
 
 
@@ -413,11 +415,11 @@ def _iter_capture_files(
 
 
 def _iter_debug_event_files(root: Root, files: list[ListedFile]) -> Iterator[DebugEventFile]:
-    for file in sorted(files, key=lambda it: natural_key(it.path)):
-        if is_debug_event_file(file.name):
-            prefix, _, kind = file.path.rpartition(".")
-            run = root.get_run_name(_make_printable(file.directory))
-            yield DebugEventFile(run, prefix, kind, file.path, file.stat.size, repr(file.stat))
+    found = (file for file in files if is_debug_event_file(file.name))
+    for file in sorted(found, key=lambda it: natural_key(it.path)):
+        prefix, _, kind = file.path.rpartition(".")
+        run = root.get_run_name(_make_printable(file.directory))
+        yield DebugEventFile(run, prefix, kind, file.path, file.stat.size, repr(file.stat))
 
 
 def _is_memory_profile(name: str) -> bool:

@@ -8,7 +8,7 @@ dumps are left out.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
@@ -70,13 +70,16 @@ class HealthMonitor:
         self._firing: dict[tuple[str, AlertKind], HealthProblem] = {}
         self._reported: set[tuple[str, str, AlertKind]] = set()
 
-    def add_runs(self, runs: Iterable[str], *, is_new: bool) -> None:
+    def add_runs(self, runs: Sequence[str], *, is_new: bool) -> None:
         """Check these runs later, if they have dumps or recordings."""
         if not self._kinds:
             return
-        dumped = {file.run for file in self._source.debug_files()}
+        checked = {file.run for file in self._source.debug_files()}
+        for shared in self._source.shared_tags(runs):
+            if shared.plugin == PLUGIN:
+                checked.update(shared.runs)
         for run in runs:
-            if run in dumped or self._has_recording(run):
+            if run in checked:
                 self._pending[run] = is_new or self._pending.get(run, False)
 
     def remove_runs(self, runs: Iterable[str]) -> None:
@@ -104,12 +107,6 @@ class HealthMonitor:
         end_s = self._clock()
         self._next_check_s = end_s + min(_PAUSE_FACTOR * (end_s - start_s), _MAX_PAUSE_S)
         return changes
-
-    def _has_recording(self, run: str) -> bool:
-        try:
-            return any(info.plugin == PLUGIN for info in self._source.tags(run))
-        except TracklightError:
-            return False  # removed meanwhile
 
     def _check_source(self, run: str, name: str, changes: HealthChanges) -> None:
         if self._library.count_dump_bytes(name) > MAX_QUICK_BYTES:
