@@ -75,7 +75,7 @@ def test_each_dashboard_with_data_is_in_the_bar_or_a_menu_of_it(
 ) -> None:
     page = open_page(f"{many_kinds}?tab=scalars", width=width)
     expect(more_button(page)).to_be_visible()
-    expect(navigation(page)).to_contain_text(re.compile("Model|Histograms"))
+    expect(navigation(page)).to_contain_text(re.compile("Media|Histograms"))
     get_stable_box(more_button(page))
     titles = []
     for item in tabs(page).or_(navigation(page).get_by_role("button")).all():
