@@ -90,6 +90,8 @@ function parseCell(cell: ColumnCell): FieldValue {
 
 const DEFAULT_COLUMNS = ['start', 'points'];
 const MAX_AUTO_COLUMNS = 2;
+/** With more runs, values of a column take megabytes: they are loaded only on request. */
+const MAX_AUTO_RUNS = 20_000;
 /** Checkbox, gaps and padding of a row. */
 const ROW_EXTRA_PX = 48;
 /** Average width of a character of a name. */
@@ -130,6 +132,8 @@ export class VisibleColumns {
 
   /** Hyperparameters that differ between runs are the most useful default. */
   readonly #defaultKeys: readonly string[] = $derived.by(() => {
+    const count = this.#entries.all.length;
+    if (count === 0 || count > MAX_AUTO_RUNS) return DEFAULT_COLUMNS;
     const differing = this.#columnValues.available.hparams.filter(({ distinct }) => distinct > 1);
     const keys = differing.slice(0, MAX_AUTO_COLUMNS).map(({ name }) => `hparam:${name}`);
     return keys.length > 0 ? keys : DEFAULT_COLUMNS;
