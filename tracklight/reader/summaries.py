@@ -34,7 +34,7 @@ from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file, 
 from tracklight.analysis.graphs.statistics import GraphSummary, summarize_graph
 from tracklight.analysis.profiles import summary as profile_summary
 from tracklight.analysis.profiles.captures.files import Capture, list_captures
-from tracklight.analysis.profiles.roofline import Utilization
+from tracklight.analysis.profiles.roofline.rates import Utilization
 from tracklight.analysis.profiles.summary import ProfileSummary
 from tracklight.analysis.profiles.tables.profile_data import load_profile
 from tracklight.errors import TracklightError

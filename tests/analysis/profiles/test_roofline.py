@@ -13,11 +13,11 @@ from tests.analysis.profiles.sample_captures import DATA, open_file, read_case
 from tracklight.analysis.profiles.captures.files import open_capture
 from tracklight.analysis.profiles.kernels import measure_precision
 from tracklight.analysis.profiles.ops import OpSide
-from tracklight.analysis.profiles.roofline import (
+from tracklight.analysis.profiles.roofline.costs import estimate_torch_cost
+from tracklight.analysis.profiles.roofline.rates import (
     PrecisionRate,
     RooflinePoint,
     combine_peaks,
-    estimate_torch_cost,
     find_peak_rates,
     measure_flops,
 )

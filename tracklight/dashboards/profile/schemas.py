@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.profiles.roofline import Utilization
+from tracklight.analysis.profiles.roofline.rates import Utilization
 from tracklight.analysis.profiles.steps import StepRules
 from tracklight.analysis.profiles.timeline.counters import CounterTrack
 from tracklight.analysis.profiles.timeline.details import EventBox

@@ -8,11 +8,10 @@ from typing import Any, TypeVar, cast
 
 from tracklight.analysis.profiles.kernels import KernelStats, list_kernels
 from tracklight.analysis.profiles.ops import EventOps, Op, OpStats, assign_ops, compute_op_stats
-from tracklight.analysis.profiles.roofline import (
-    Cost,
+from tracklight.analysis.profiles.roofline.costs import Cost, compute_op_costs
+from tracklight.analysis.profiles.roofline.rates import (
     RooflinePoint,
     Utilization,
-    compute_op_costs,
     compute_roofline_points,
     compute_utilization,
 )

@@ -24,7 +24,7 @@ from tracklight.analysis.profiles.memory.snapshots import (
     find_user_frame,
 )
 from tracklight.analysis.profiles.ops import OpSide
-from tracklight.analysis.profiles.roofline import Utilization
+from tracklight.analysis.profiles.roofline.rates import Utilization
 from tracklight.analysis.profiles.steps import StepPart
 from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis
 from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
