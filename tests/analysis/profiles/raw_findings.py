@@ -149,12 +149,12 @@ def measure_overlap(name: str) -> RawOverlap:
 
 # --- Precision -----------------------------------------------------------------------------------
 
-LOW_TYPES = ("c10::Half", "c10::BFloat16", "c10::Float8")
+BYTE_TYPES, HALF_TYPES = ("c10::Float8", "c10::Float4"), ("c10::Half", "c10::BFloat16")
 FULL_TYPES = ("float", "double")
 #: ``PrimitiveType`` in xla_data.proto.
-LOW_XLA, FULL_XLA = {10, 16, 19, 20, 23, 24, 25, 28, 29, 33}, {11, 12}
+BYTE_XLA, HALF_XLA, FULL_XLA = {19, 20, 23, 24, 25, 28, 29, 33}, {10, 16}, {11, 12}
 #: Parts of kernel names, which only count if types are unknown.
-LOW_NAMES = ("bf16", "bfloat16", "fp16", "half", "hmma", "h884", "h1688")
+HALF_NAMES = ("bf16", "bfloat16", "fp16", "half", "hmma", "h884", "h1688")
 FULL_NAMES = ("f32f32", "tf32", "float", "sgemm", "ffma", "tensorop_s", "tensorop_d")
 
 
@@ -173,13 +173,15 @@ def _classify_instruction(program: RawProgram, each: RawInstruction) -> str | No
     for operand in each.operands:
         if operand in program.by_id:
             types |= _list_shape_types(program.by_id[operand].shape)
-    return "low" if types & LOW_XLA else "full" if types & FULL_XLA else None
+    if types & BYTE_XLA:
+        return "byte"
+    return "half" if types & HALF_XLA else "full" if types & FULL_XLA else None
 
 
 def _classify_name(kernel: str) -> str:
     lowered = kernel.lower()
-    if any(part in lowered for part in LOW_NAMES) or re.search(r"(?<!f)f16", lowered):
-        return "low"
+    if any(part in lowered for part in HALF_NAMES) or re.search(r"(?<!f)f16", lowered):
+        return "half"
     return "full" if any(part in lowered for part in FULL_NAMES) else "unknown"
 
 
@@ -188,7 +190,7 @@ def _get_only(kinds: set[str | None]) -> str | None:
 
 
 def measure_precision_ms(name: str) -> dict[str, float]:
-    """Return how long kernels ran in at most 16 bits, in more, and in an unknown precision.
+    """Return how long kernels ran in at most 8 bits, at most 16 ("low"), more, and unknown ones.
 
     In a CUDA graph, kernels of libraries are named after no instruction. If all library calls of
     the program have the same types, it is theirs.
@@ -222,8 +224,10 @@ def measure_precision_ms(name: str) -> dict[str, float]:
         types = launchers.get(event.args.get("External id", -1), [])
         program_id = event.args.get("program_id", -1)
         op = str(event.args.get("hlo_op", ""))
-        if any(str(type).startswith(LOW_TYPES) for type in types):
-            kind = "low"
+        if any(str(type).startswith(BYTE_TYPES) for type in types):
+            kind = "byte"
+        elif any(str(type).startswith(HALF_TYPES) for type in types):
+            kind = "half"
         elif any(type in FULL_TYPES for type in types):
             kind = "full"
         else:
@@ -234,6 +238,7 @@ def measure_precision_ms(name: str) -> dict[str, float]:
                 or _classify_name(event.name)
             )
         times[kind] += (event.end_ps - event.start_ps) / PS_PER_MS
+    times["low"] = times["byte"] + times["half"]
     return times
 
 

@@ -57,6 +57,7 @@ def test_overlap_of_host_and_device(name: str) -> None:
 def test_precision(name: str) -> None:
     precision, expected = load(name).summary.precision, measure_precision_ms(name)
     assert precision.low_ms == pytest.approx(expected["low"], rel=1e-6, abs=1e-6)
+    assert precision.byte_ms == pytest.approx(expected["byte"], rel=1e-6, abs=1e-6)
     assert precision.full_ms == pytest.approx(expected["full"], rel=1e-6, abs=1e-6)
     assert precision.unknown_ms == pytest.approx(expected["unknown"], rel=1e-6, abs=1e-6)
     known_ms = expected["low"] + expected["full"]
