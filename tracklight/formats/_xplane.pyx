@@ -6,7 +6,7 @@
 `tracklight.formats.profiles.xplane`. The contracts are documented there.
 
 Most functions parse a message twice: the first pass counts rows, the second fills arrays of exactly
-that size.
+that size. The stats of a line are counted only if there are more of them than usual.
 """
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -25,61 +25,96 @@ cdef extern from "wire.h" nogil:
         const uint8_t *end
     int tl_next(const uint8_t **at, const uint8_t *end, tl_field *field)
 
+cdef extern from "xline.h" nogil:
+    enum:
+        TL_INVALID
+        TL_DECODED
+        TL_FULL
+    ctypedef struct tl_xline:
+        int64_t *id
+        int64_t *offset
+        int64_t *duration
+        int64_t *first_stat
+        int64_t *key
+        int64_t *field
+        int64_t *value
+        int64_t *size
+        int64_t event_count
+        int64_t stat_count
+        int64_t stat_capacity
+    int tl_count_events(const uint8_t *p, const uint8_t *end, int64_t *events, int64_t *others)
+    int tl_count_stats(const uint8_t *p, const uint8_t *end, int64_t *stats)
+    int tl_decode_events(
+        const uint8_t *base, const uint8_t *p, const uint8_t *end, tl_xline *out
+    )
+
 cdef enum:
     LINE_EVENTS = 4
-    EVENT_METADATA = 1
-    EVENT_OFFSET = 2
-    EVENT_DURATION = 3
-    EVENT_STATS = 4
-    EVENT_OCCURRENCES = 5
-    STAT_METADATA = 1
     VARINT = 0
     LENGTH_DELIMITED = 2
+    # Few stats are shorter. Rows that are not used take no memory.
+    USUAL_STAT_BYTES = 8
 
 
 cdef struct Columns:
-    # NULL while counting. Events and stats are stored column by column, other fields row by row.
-    int64_t *events  # metadata id, offset, duration, occurrences, index of the first stat
-    int64_t *stats  # metadata id, field number of the value, value or its offset, size
-    int64_t *others  # field number, wire type, value or its offset, size
-    int64_t event_count
-    int64_t stat_count
+    int64_t *others  # NULL while counting; field number, wire type, value or its offset, size
     int64_t other_count
-    int64_t event_length  # rows per column
-    int64_t stat_length
 
 
 def scan_xline(const uint8_t[::1] data, int64_t start, int64_t end):
-    cdef Columns columns = Columns(NULL, NULL, NULL, 0, 0, 0, 0, 0)
     cdef const uint8_t *base = &data[0] if data.shape[0] else NULL
-    cdef int64_t[:, ::1] event_rows
-    cdef int64_t[:, ::1] stat_rows
+    cdef int64_t[:, ::1] event_columns
+    cdef int64_t[:, ::1] stat_columns
     cdef int64_t[:, ::1] other_rows
-    cdef int is_valid
+    cdef int64_t event_count = 0, stat_count, other_count = 0
+    cdef int status
+    cdef tl_xline line
     if not 0 <= start <= end <= data.shape[0]:
         raise ValueError("the line is outside of the data")
     with nogil:
-        is_valid = scan_line_fields(base, start, end, &columns)
+        status = tl_count_events(base + start, base + end, &event_count, &other_count)
+    stat_count = (end - start) // USUAL_STAT_BYTES
     # One more row than needed: arrays are never empty, and the last event row is a sentinel.
-    events = np.zeros((5, columns.event_count + 1), np.int64)
-    stats = np.zeros((4, columns.stat_count + 1), np.int64)
-    others = np.zeros((columns.other_count + 1, 4), np.int64)
-    event_rows, stat_rows, other_rows = events, stats, others
-    columns = Columns(
-        &event_rows[0, 0], &stat_rows[0, 0], &other_rows[0, 0], 0, 0, 0,
-        columns.event_count + 1, columns.stat_count + 1,
-    )
-    with nogil:
-        is_valid = is_valid and scan_line_fields(base, start, end, &columns)
-    if not is_valid:
+    events = np.empty((4, event_count + 1), np.int64)
+    others = np.empty((other_count + 1, 4), np.int64)
+    event_columns, other_rows = events, others
+    while status == TL_DECODED:
+        stats = np.empty((4, stat_count + 1), np.int64)
+        stat_columns = stats
+        line = tl_xline(
+            &event_columns[0, 0], &event_columns[1, 0], &event_columns[2, 0], &event_columns[3, 0],
+            &stat_columns[0, 0], &stat_columns[1, 0], &stat_columns[2, 0], &stat_columns[3, 0],
+            0, 0, stat_count,
+        )
+        with nogil:
+            status = tl_decode_events(base, base + start, base + end, &line)
+        if status != TL_FULL:
+            break
+        status = tl_count_stats(base + start, base + end, &stat_count)
+    if status != TL_DECODED:
         raise FormatError(f"the events between bytes {start} and {end} cannot be decoded")
-    events[4, columns.event_count] = columns.stat_count
-    return events.T, stats.T[:columns.stat_count], others[:columns.other_count]
+    events[:, event_count] = 0
+    events[3, event_count] = line.stat_count
+    add_line_fields(base, start, end, &other_rows[0, 0])
+    return events.T, stats.T[:line.stat_count], others[:other_count]
+
+
+cdef void add_line_fields(
+    const uint8_t *base, int64_t start, int64_t end, int64_t *rows
+) noexcept nogil:
+    """Store the fields of a line other than its events."""
+    cdef Columns columns = Columns(rows, 0)
+    cdef const uint8_t *at = base + start
+    cdef const uint8_t *stop = base + end
+    cdef tl_field field
+    while at < stop and tl_next(&at, stop, &field):
+        if field.number != LINE_EVENTS or field.type != LENGTH_DELIMITED:
+            add_other_field(base, &field, &columns)
 
 
 def scan_fields(const uint8_t[::1] data, int64_t start, int64_t end):
     cdef const uint8_t *base = &data[0] if data.shape[0] else NULL
-    cdef Columns columns = Columns(NULL, NULL, NULL, 0, 0, 0, 0, 0)
+    cdef Columns columns = Columns(NULL, 0)
     cdef int64_t[:, ::1] rows
     cdef int is_valid
     if not 0 <= start <= end <= data.shape[0]:
@@ -88,7 +123,7 @@ def scan_fields(const uint8_t[::1] data, int64_t start, int64_t end):
         is_valid = add_fields(base, start, end, &columns)
     table = np.zeros((columns.other_count + 1, 4), np.int64)
     rows = table
-    columns = Columns(NULL, NULL, &rows[0, 0], 0, 0, 0, 0, 0)
+    columns = Columns(&rows[0, 0], 0)
     with nogil:
         add_fields(base, start, end, &columns)
     return table[:columns.other_count], bool(is_valid)
@@ -191,23 +226,6 @@ cdef int parse_name(const uint8_t *base, int64_t start, int64_t size, int64_t *r
     return 1
 
 
-cdef int scan_line_fields(
-    const uint8_t *base, int64_t start, int64_t end, Columns *out
-) noexcept nogil:
-    cdef const uint8_t *at = base + start
-    cdef const uint8_t *stop = base + end
-    cdef tl_field field
-    while at < stop:
-        if not tl_next(&at, stop, &field):
-            return 0
-        if field.number == LINE_EVENTS and field.type == LENGTH_DELIMITED:
-            if not add_event(base, field.start, field.end, out):
-                return 0
-        else:
-            add_other_field(base, &field, out)
-    return 1
-
-
 cdef void add_other_field(const uint8_t *base, tl_field *field, Columns *out) noexcept nogil:
     cdef int64_t *row = out.others + 4 * out.other_count if out.others else NULL
     out.other_count += 1
@@ -223,52 +241,3 @@ cdef void set_value(const uint8_t *base, tl_field *field, int64_t *into) noexcep
     else:
         into[0] = <int64_t> field.value
         into[1] = 0
-
-
-cdef int add_event(
-    const uint8_t *base, const uint8_t *at, const uint8_t *stop, Columns *out
-) noexcept nogil:
-    cdef int64_t *row = out.events + out.event_count if out.events else NULL
-    cdef int64_t length = out.event_length
-    cdef tl_field field
-    if row:
-        row[4 * length] = out.stat_count
-    out.event_count += 1
-    while at < stop:
-        if not tl_next(&at, stop, &field):
-            return 0
-        if field.number == EVENT_STATS and field.type == LENGTH_DELIMITED:
-            if not add_stat(base, field.start, field.end, out):
-                return 0
-        elif row and field.type == VARINT:
-            if field.number == EVENT_METADATA:
-                row[0] = <int64_t> field.value
-            elif field.number == EVENT_OFFSET:
-                row[length] = <int64_t> field.value
-            elif field.number == EVENT_DURATION:
-                row[2 * length] = <int64_t> field.value
-            elif field.number == EVENT_OCCURRENCES:
-                row[3 * length] = <int64_t> field.value
-    return 1
-
-
-cdef int add_stat(
-    const uint8_t *base, const uint8_t *at, const uint8_t *stop, Columns *out
-) noexcept nogil:
-    cdef int64_t *row = out.stats + out.stat_count if out.stats else NULL
-    cdef int64_t length = out.stat_length
-    cdef int64_t value[2]
-    cdef tl_field field
-    out.stat_count += 1
-    if not row:
-        return 1  # the second pass checks the content
-    while at < stop:
-        if not tl_next(&at, stop, &field):
-            return 0
-        if field.number == STAT_METADATA and field.type == VARINT:
-            row[0] = <int64_t> field.value
-        elif field.number > 1 and field.number < 9:
-            set_value(base, &field, value)
-            row[length] = <int64_t> field.number
-            row[2 * length], row[3 * length] = value[0], value[1]
-    return 1

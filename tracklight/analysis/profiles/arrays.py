@@ -5,7 +5,7 @@ Interval sets are int64 arrays of shape (n, 2) with a start and an end per row, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +15,7 @@ from tracklight.types import Bool, Int32, Int64
 
 #: Profilers number things from 1. Up to this value, a lookup table is cheap.
 _MAX_TABLE_VALUE = 1 << 20
+_MIN_TIME, _MAX_TIME = -(1 << 62), 1 << 62
 
 Value = TypeVar("Value")
 
@@ -62,12 +63,53 @@ def unique_inverse(values: np.ndarray[Any, Any]) -> tuple[Int64, Int64]:
     return unique, table[values]
 
 
+def map_unique(values: Int64, map_value: Callable[[int], int]) -> Int32:
+    """Return the result of a function for each value. It is called once for each unique value."""
+    if not len(values) or values.min() < 0 or values.max() >= _MAX_TABLE_VALUE:
+        unique, inverse = unique_inverse(values)
+        return np.array([map_value(value) for value in unique.tolist()], np.int32)[inverse]
+    unique = np.flatnonzero(np.bincount(values))
+    table = np.zeros(int(unique[-1]) + 1, np.int32)
+    table[unique] = [map_value(value) for value in unique.tolist()]
+    return table[values]
+
+
 def unique_counts(values: Int64) -> tuple[Int64, Int64]:
     """Do what `np.unique` does with ``return_counts``, by sorting instead of slower hashing."""
     ordered = np.sort(values)
     changes = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     first = np.concatenate([np.zeros(min(len(values), 1), np.int64), changes])
     return ordered[first], np.diff(np.append(first, len(values)))
+
+
+def find_largest(values: Int64, count: int) -> Int64:
+    """Return the positions of the largest values, largest first and equal ones in order."""
+    if len(values) > count:
+        least = np.partition(values, len(values) - count)[len(values) - count]
+        positions = np.flatnonzero(values >= least)
+    else:
+        positions = np.arange(len(values))
+    return positions[np.argsort(-values[positions], kind="stable")][:count]
+
+
+def sum_by_index(index: Int32, values: Int64, count: int) -> Int64:
+    """Return the sum of the values of each index from 0 to ``count - 1``.
+
+    Of integers, as a day of picoseconds exceeds the precision of float64.
+    """
+    if NATIVE is not None:
+        sums: Int64 = NATIVE.sum_by_index(
+            np.ascontiguousarray(index, np.int32), np.ascontiguousarray(values), count
+        )
+        return sums
+    return sum_by_index_in_numpy(index, values, count)
+
+
+def sum_by_index_in_numpy(index: Int32, values: Int64, count: int) -> Int64:
+    """NumPy version of ``_nesting.sum_by_index``."""
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, index, values)
+    return sums
 
 
 def compute_parents(end: Int64, skipped: Iterable[int] = ()) -> Int64:
@@ -147,29 +189,62 @@ def compute_callers_python(start: Int64, end: Int64) -> tuple[Int64, Int32]:
 
 def merge_intervals(rows: Int64) -> Int64:
     """Return unsorted, possibly overlapping intervals as an interval set."""
-    rows = rows[rows[:, 1] > rows[:, 0]]
-    if not len(rows):
+    return merge_spans(rows[:, 0], rows[:, 1])
+
+
+def merge_spans(start: Int64, end: Int64) -> Int64:
+    """Return intervals, given by their starts and ends in any order, as an interval set."""
+    if NATIVE is not None:
+        start, end = np.ascontiguousarray(start), np.ascontiguousarray(end)
+        merged: Int64 | None = NATIVE.merge_sorted(start, end)
+        if merged is None:
+            order = np.argsort(start, kind="stable")
+            merged = NATIVE.merge_sorted(start[order], end[order])
+        assert merged is not None
+        return merged
+    return merge_spans_in_numpy(start, end)
+
+
+def merge_spans_in_numpy(start: Int64, end: Int64) -> Int64:
+    """NumPy version of ``_nesting.merge_sorted``, which sorts as well."""
+    is_long = end > start
+    if not is_long.any():
         return np.empty((0, 2), np.int64)
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
-    end = np.maximum.accumulate(rows[:, 1])
-    first = np.append(True, rows[1:, 0] > end[:-1])
-    last = np.append(first[1:], True)
-    return np.column_stack([rows[first, 0], end[last]])
+    start, end = start[is_long], end[is_long]
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    first = np.append(True, start[1:] > end[:-1])
+    return np.column_stack([start[first], end[np.append(first[1:], True)]])
 
 
 def union_intervals(sets: Iterable[Int64]) -> Int64:
     return merge_intervals(np.concatenate([np.empty((0, 2), np.int64), *sets]))
 
 
-def _sort_edges(one: Int64, other: Int64) -> Int64:
-    """Return all starts and ends in order. The intervals between equal ones are empty."""
-    return np.sort(np.concatenate([one.ravel(), other.ravel()]))
-
-
 def intersect_intervals(one: Int64, other: Int64) -> Int64:
-    edges = _sort_edges(one, other)
-    inside = _is_covered(one, edges[:-1]) & _is_covered(other, edges[:-1])
-    return merge_intervals(np.column_stack([edges[:-1], edges[1:]])[inside])
+    return merge_intervals(split_intervals(one, other))
+
+
+def split_intervals(rows: Int64, spans: Int64) -> Int64:
+    """Return the parts of intervals that are in spans. Both are sorted and disjoint.
+
+    Neighbors stay separate.
+    """
+    if NATIVE is not None:
+        parts: Int64 = NATIVE.intersect_sorted(
+            np.ascontiguousarray(rows), np.ascontiguousarray(spans)
+        )
+        return parts
+    return split_intervals_in_numpy(rows, spans)
+
+
+def split_intervals_in_numpy(rows: Int64, spans: Int64) -> Int64:
+    """NumPy version of ``_nesting.intersect_sorted``."""
+    # The intervals between equal edges are empty.
+    edges = np.sort(np.concatenate([rows.ravel(), spans.ravel()]))
+    starts, ends = edges[:-1], edges[1:]
+    inside = (starts < ends) & _is_covered(rows, starts) & _is_covered(spans, starts)
+    return np.column_stack([starts[inside], ends[inside]])
 
 
 def split_by_spans(rows: Int64, spans: Int64) -> tuple[Int64, Int64]:
@@ -177,18 +252,14 @@ def split_by_spans(rows: Int64, spans: Int64) -> tuple[Int64, Int64]:
 
     Neighboring spans stay separate. Spans are sorted and disjoint.
     """
-    edges = _sort_edges(rows, spans)
-    span = np.searchsorted(spans[:, 0], edges[:-1], "right") - 1
-    inside = (span >= 0) & (edges[:-1] < edges[1:]) & _is_covered(rows, edges[:-1])
-    inside[inside] = edges[:-1][inside] < spans[span[inside], 1]
-    return np.column_stack([edges[:-1], edges[1:]])[inside], span[inside]
+    parts = split_intervals(rows, spans)
+    return parts, np.searchsorted(spans[:, 0], parts[:, 0], "right") - 1
 
 
 def subtract_intervals(one: Int64, other: Int64) -> Int64:
     """Return the parts of an interval set that are not in the other."""
-    edges = _sort_edges(one, other)
-    inside = _is_covered(one, edges[:-1]) & ~_is_covered(other, edges[:-1])
-    return merge_intervals(np.column_stack([edges[:-1], edges[1:]])[inside])
+    edges = np.concatenate([[_MIN_TIME], other.ravel(), [_MAX_TIME]])
+    return intersect_intervals(one, edges.reshape(-1, 2))
 
 
 def measure_intervals(rows: Int64) -> int:
@@ -219,48 +290,27 @@ def attribute_time(start: Int64, end: Int64, kind: Int64, spans: Int64, kinds: i
     Returns:
         One row per span and one column per kind. Idle time is in no column.
     """
-    # Duplicate edges are harmless: the interval between them is empty.
-    edges = np.sort(np.concatenate([start, end, spans.ravel()]))
-    if len(edges) < 2:
-        return np.zeros((len(spans), kinds), np.int64)
-    highest = _get_highest_kind(edges, start, end, kind, kinds)
-    span = np.searchsorted(spans[:, 0], edges[:-1], "right") - 1
-    inside = (span >= 0) & (edges[:-1] < spans[span, 1]) & (highest >= 0)
-    cell = span[inside] * kinds + highest[inside]
-    # Sum integers: float64 is exact for about an hour of picoseconds, but not for a day.
-    time = np.zeros(len(spans) * kinds, np.int64)
-    np.add.at(time, cell, np.diff(edges)[inside])
-    return time.reshape(len(spans), kinds)
+    time = np.zeros((len(spans), kinds), np.int64)
+    covered, covered_ps = np.empty((0, 2), np.int64), np.zeros(len(spans), np.int64)
+    for each in reversed(range(kinds)):
+        mask = kind == each
+        if mask.any():
+            # What the kind adds to the time that higher ones cover.
+            covered = union_intervals([covered, merge_spans(start[mask], end[mask])])
+            known_ps = covered_ps
+            covered_ps = measure_coverage(covered[:, 0], covered[:, 1], spans)
+            time[:, each] = covered_ps - known_ps
+    return time
 
 
 def measure_coverage(start: Int64, end: Int64, spans: Int64) -> Int64:
     """Return for how much of each span at least one event runs."""
-    if not len(start):
+    first, last = merge_spans(start, end).T
+    if not len(first):
         return np.zeros(len(spans), np.int64)
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
-    is_first = np.append(True, start[1:] > end[:-1])
-    first, last = start[is_first], end[np.append(is_first[1:], True)]
     busy_before = np.append(0, np.cumsum(last - first))
     interval = np.searchsorted(first, spans, "right") - 1
     busy_in_interval = np.clip(spans, first[interval], last[interval]) - first[interval]
     busy_until = np.where(interval < 0, 0, busy_before[interval] + busy_in_interval)
     coverage: Int64 = busy_until[:, 1] - busy_until[:, 0]
     return coverage
-
-
-def _get_highest_kind(edges: Int64, start: Int64, end: Int64, kind: Int64, kinds: int) -> Int64:
-    """Return the highest kind that runs between each pair of neighboring edges, -1 for none."""
-    highest = np.full(len(edges) - 1, -1, np.int64)
-    for each in range(kinds):
-        mask = kind == each
-        if mask.any():
-            highest[_is_busy(edges, start[mask], end[mask])] = each
-    return highest
-
-
-def _is_busy(edges: Int64, start: Int64, end: Int64) -> Bool:
-    """Return whether any event runs between each pair of neighboring edges."""
-    started = np.bincount(np.searchsorted(edges, start), minlength=len(edges))
-    ended = np.bincount(np.searchsorted(edges, end), minlength=len(edges))
-    return np.cumsum(started - ended)[:-1] > 0

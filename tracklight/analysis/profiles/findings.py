@@ -14,7 +14,9 @@ import numpy as np
 
 from tracklight.analysis.profiles.advice import FINDING_TITLES, PYTHON_TITLE, get_advice
 from tracklight.analysis.profiles.arrays import (
+    find_largest,
     merge_intervals,
+    merge_spans,
     split_by_spans,
     subtract_intervals,
 )
@@ -141,11 +143,8 @@ def _collect_evidence(trace: Trace, mask: Bool, steps: Steps) -> Evidence:
     events = events[_locate_steps(steps, trace.start_ps[events]) >= 0]
     if not len(events):
         return Evidence([], 0, "", *_get_total_span(steps))
-    by_duration = np.argsort(-trace.duration_ps[events], kind="stable")
-    rows = [
-        _make_evidence_row(trace, event)
-        for event in events[by_duration][:_MAX_EVIDENCE_ROWS].tolist()
-    ]
+    longest = events[find_largest(trace.duration_ps[events], _MAX_EVIDENCE_ROWS)]
+    rows = [_make_evidence_row(trace, event) for event in longest.tolist()]
     name_time = np.bincount(trace.name[events], trace.duration_ps[events].astype(float))
     query = f'"{trace.names[int(np.argmax(name_time))]}"'
     return Evidence(rows, len(events), query, *_get_step_span(steps, rows[0].start_ps))
@@ -162,9 +161,9 @@ def _collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
     if not len(events):
         return Evidence([], 0, "", *_get_total_span(steps))
     start, latest_end = trace.start_ps[events], np.maximum.accumulate(trace.end_ps[events])
-    busy = merge_intervals(np.column_stack([start, trace.end_ps[events]]))
+    busy = merge_spans(start, trace.end_ps[events])
     gaps, _ = split_by_spans(subtract_intervals(merge_intervals(steps.spans), busy), steps.spans)
-    longest = np.argsort(gaps[:, 0] - gaps[:, 1], kind="stable")[:_MAX_EVIDENCE_ROWS]
+    longest = find_largest(gaps[:, 1] - gaps[:, 0], _MAX_EVIDENCE_ROWS)
     last = _get_last_ending(trace.end_ps[events], latest_end)
     rows = []
     for gap_start, gap_end in gaps[longest].tolist():

@@ -15,12 +15,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.arrays import (
     compute_child_time,
     measure_intervals,
-    merge_intervals,
+    merge_spans,
+    sum_by_index,
     unique_counts,
     unique_inverse,
 )
@@ -133,8 +133,9 @@ class EventOpsBuilder:
     def set_by_name(self, mask: Bool, side: OpSide, parse: Callable[[str], Op | None]) -> None:
         """Assign ops by the names of events. Each unique name is parsed once."""
         events = np.flatnonzero(mask)
-        names, inverse = np.unique(self.trace.name[events], return_inverse=True)
-        self.set_many(events, inverse, [parse(self.trace.names[name]) for name in names], side)
+        names, inverse = unique_inverse(self.trace.name[events])
+        ops = [parse(self.trace.names[name]) for name in names.tolist()]
+        self.set_many(events, inverse, ops, side)
 
     def set_many(self, events: Int64, index: Int64, ops: Sequence[Op | None], side: OpSide) -> None:
         """Assign ``ops[index[i]]`` to ``events[i]``; None removes the op of an event."""
@@ -313,10 +314,8 @@ def compute_op_stats(trace: Trace, event_ops: EventOps | None = None) -> OpStats
     events = np.flatnonzero(event_ops.op_index >= 0)
     op, count = event_ops.op_index[events], len(event_ops.ops)
     duration = trace.duration_ps[events]
-    calls = _count_calls(
-        op, event_ops.launch_event[events], event_ops.has_launch[events], trace.name[events], count
-    )
-    op_self_ps = _sum_by_op(op, self_ps[events], count)
+    calls = _count_calls(trace, event_ops, events)
+    op_self_ps = sum_by_index(op, self_ps[events], count)
     order = np.argsort(-op_self_ps, kind="stable")
     # Drop ops whose events were all reassigned to other ops.
     order = order[calls[order] > 0]
@@ -324,7 +323,7 @@ def compute_op_stats(trace: Trace, event_ops: EventOps | None = None) -> OpStats
         ops=[event_ops.ops[index] for index in order.tolist()],
         sides=np.array(event_ops.sides, np.int32)[order],
         counts=calls[order],
-        total_ps=_sum_by_op(op, duration, count)[order],
+        total_ps=sum_by_index(op, duration, count)[order],
         self_ps=op_self_ps[order],
         longest_event=_get_longest_events(op, events, duration, count)[order],
         idle_ps=idle_ps,
@@ -345,56 +344,63 @@ def _measure_times(trace: Trace, event_ops: EventOps) -> tuple[Int64, dict[OpSid
         for events in np.split(side_events, track_changes):
             start, end = trace.start_ps[events], trace.end_ps[events]
             self_ps[events] -= compute_child_time(start, end)
-    device_of_track = np.array([track.device for track in trace.tracks], object)
-    idle_ps = {
-        side: _measure_idle(trace, np.flatnonzero(event_side == side), device_of_track)
-        for side in OpSide
-    }
+    idle_ps = {side: _measure_idle(trace, np.flatnonzero(event_side == side)) for side in OpSide}
     return self_ps, idle_ps
 
 
-def _measure_idle(trace: Trace, events: Int64, device_of_track: NDArray[np.object_]) -> int:
+def _measure_idle(trace: Trace, events: Int64) -> int:
     """Return how long none of some events ran between the first and the last of them.
 
     Of several devices, the mean is returned.
     """
     if not len(events):
         return 0
-    device = device_of_track[trace.track[events]]
+    devices = sorted({track.device for track in trace.tracks})
+    device = np.array([devices.index(track.device) for track in trace.tracks])[trace.track[events]]
     idle = []
-    for each in sorted(set(device.tolist())):
+    for each in np.flatnonzero(np.bincount(device)).tolist():
         own = events[device == each]
-        rows = np.column_stack([trace.start_ps[own], trace.end_ps[own]])
-        busy_ps = measure_intervals(merge_intervals(rows))
-        idle.append(int(rows[:, 1].max() - rows[:, 0].min()) - busy_ps)
+        start, end = trace.start_ps[own], trace.end_ps[own]
+        busy_ps = measure_intervals(merge_spans(start, end))
+        idle.append(int(end.max() - start.min()) - busy_ps)
     return round(sum(idle) / len(idle))
 
 
-def _count_calls(
-    op: Int32, launch_event: Int64, has_launch: Bool, name: Int32, count: int
-) -> Int64:
+def _count_calls(trace: Trace, event_ops: EventOps, events: Int64) -> Int64:
     """Count the calls of each op. A call that launches several kernels counts once.
 
     If launches are unknown, an op was called as often as its most frequent kernel ran.
+
+    Args:
+        trace: The trace.
+        event_ops: The op of each event.
+        events: The events with an op.
     """
-    keys = op.astype(np.int64) << 32
-    launch_keys = unique_counts((keys | launch_event)[has_launch])[0]
-    calls: Int64 = np.bincount(launch_keys >> 32, minlength=count)
-    kernel_keys, kernel_counts = unique_counts((keys | name)[~has_launch])
+    op, count = event_ops.op_index, len(event_ops.ops)
+    is_known, launch = event_ops.has_launch[events], event_ops.launch_event[events]
+    # Most events, those of the host, are calls of their own.
+    is_own = is_known & (launch == events)
+    calls: Int64 = np.bincount(op[events[is_own]], minlength=count)
+    has_own = np.zeros(len(trace), bool)
+    has_own[events[is_own]] = True
+    is_launched = is_known & ~is_own & ~(has_own[launch] & (op[launch] == op[events]))
+    launched_op = op[events[is_launched]].astype(np.int64)
+    launch_keys, _ = unique_counts(launched_op << 32 | launch[is_launched])
+    calls += np.bincount(launch_keys >> 32, minlength=count)
+    others = events[~is_known]
+    kernel_keys, kernel_counts = unique_counts(
+        op[others].astype(np.int64) << 32 | trace.name[others]
+    )
     max_kernel_count = np.zeros(count, np.int64)
     np.maximum.at(max_kernel_count, kernel_keys >> 32, kernel_counts)
     return calls + max_kernel_count
 
 
-def _sum_by_op(op: Int32, ps: Int64, count: int) -> Int64:
-    """Sum integers, as a day of picoseconds exceeds the precision of float64."""
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, op, ps)
-    return sums
-
-
 def _get_longest_events(op: Int32, events: Int64, duration: Int64, count: int) -> Int64:
+    """Return the longest event of each op, the last of several that are equally long."""
+    longest_ps = np.full(count, -1, np.int64)
+    np.maximum.at(longest_ps, op, duration)
     longest = np.zeros(count, np.int64)
-    order = np.argsort(duration, kind="stable")
-    longest[op[order]] = events[order]
+    is_longest = duration == longest_ps[op]
+    longest[op[is_longest]] = events[is_longest]
     return longest

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import IntEnum
+from statistics import median
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from tracklight.analysis.profiles.arrays import (
     attribute_time,
     compute_parents,
     measure_coverage,
-    merge_intervals,
+    merge_spans,
     split_by_spans,
     unique_inverse,
 )
@@ -308,7 +309,9 @@ def _include_gaps(spans: Int64) -> Int64:
     gaps = spans[1:, 0] - spans[:-1, 1]
     if not len(gaps):
         return spans
-    longest = _MAX_GAP_FACTOR * max(np.median(gaps), np.median(spans[:, 1] - spans[:, 0]))
+    # np.median would import numpy.ma, which takes longer than the rest of this module.
+    usual = max(median(gaps.tolist()), median((spans[:, 1] - spans[:, 0]).tolist()))
+    longest = _MAX_GAP_FACTOR * usual
     start = spans[:, 0].copy()
     start[1:] = np.where(gaps <= longest, spans[:-1, 1], start[1:])
     return np.column_stack([start, spans[:, 1]])
@@ -319,8 +322,9 @@ def _name_steps(trace: Trace, events: Int64) -> tuple[str, ...]:
     numbered, numbers = trace.get_int_args("step_num")
     step_num = dict(zip(numbered.tolist(), numbers.tolist(), strict=True))
     names = []
-    for position, event in enumerate(events.tolist()):
-        name = trace.names[trace.name[event]]
+    markers = zip(events.tolist(), trace.name[events].tolist(), strict=True)
+    for position, (event, name_id) in enumerate(markers):
+        name = trace.names[name_id]
         if event in step_num:
             names.append(f"{name} {step_num[event]}")
         else:
@@ -444,7 +448,7 @@ def _measure_part(trace: Trace, steps: Steps, mask: Bool) -> Int64:
     if not (mask & trace.on_device).any():
         return measure_coverage(trace.start_ps[on_host], trace.end_ps[on_host], steps.host_spans)
     host, host_steps = split_by_spans(
-        merge_intervals(np.column_stack([trace.start_ps[on_host], trace.end_ps[on_host]])),
+        merge_spans(trace.start_ps[on_host], trace.end_ps[on_host]),
         steps.host_spans,
     )
     events = np.flatnonzero(mask & (steps.device_steps >= 0))
@@ -460,7 +464,7 @@ def _measure_part(trace: Trace, steps: Steps, mask: Bool) -> Int64:
         lengths = np.maximum.reduceat(end, first) - start[first] + 1
         bases = np.cumsum(lengths) - lengths
         shift = np.repeat(bases - start[first], np.diff(np.append(first, len(order))))
-        merged = merge_intervals(np.column_stack([start + shift, end + shift]))
+        merged = merge_spans(start + shift, end + shift)
         at = np.searchsorted(bases, merged[:, 0], "right") - 1
         np.add.at(time, own[at], merged[:, 1] - merged[:, 0])
     return time

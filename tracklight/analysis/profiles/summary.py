@@ -16,7 +16,7 @@ from tracklight.analysis.profiles.arrays import (
     intersect_intervals,
     measure_coverage,
     measure_intervals,
-    merge_intervals,
+    merge_spans,
     union_intervals,
 )
 from tracklight.analysis.profiles.attribution.utilization import (
@@ -317,7 +317,7 @@ def _measure_overlap(trace: Trace, analysis: StepAnalysis) -> Overlap | None:
 
 
 def _merge_events(trace: Trace, mask: Bool) -> Int64:
-    return merge_intervals(np.column_stack([trace.start_ps[mask], trace.end_ps[mask]]))
+    return merge_spans(trace.start_ps[mask], trace.end_ps[mask])
 
 
 def _measure_device_use(trace: Trace, analysis: StepAnalysis, device: str) -> DeviceUse:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import floor, log10
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,7 +153,7 @@ class Trace:
     def __len__(self) -> int:
         return len(self.start_ps)
 
-    @property
+    @cached_property
     def end_ps(self) -> Int64:
         return self.start_ps + self.duration_ps
 
@@ -188,21 +188,24 @@ class Trace:
 
     def match_names(self, predicate: Callable[[str], bool]) -> Bool:
         """Return a mask of the events whose name matches. Each unique name is tested once."""
-        return np.array([predicate(name) for name in self.names], bool)[self.name]
+        is_match = np.array([predicate(name) for name in self.names], bool)
+        return is_match[self.name] if is_match.any() else np.zeros(len(self), bool)
 
     def match_categories(self, *names: str) -> Bool:
         """Return a mask of the events in any of the given categories."""
-        return np.array([name in names for name in self.categories], bool)[self.category]
+        is_match = np.array([name in names for name in self.categories], bool)
+        if not is_match.any():
+            return np.zeros(len(self), bool)
+        return is_match[self.category]
 
     def get_int_args(self, key: str) -> tuple[Int64, Int64]:
         """Return the events with an integer argument of this key, and its values."""
-        rows = self._select_rows(key, INT)
-        return self.args.event[rows], self.args.bits[rows]
+        return self._select_args(key, INT)
 
     def get_float_args(self, key: str) -> tuple[Int64, Float64]:
         """Return the events with a float argument of this key, and its values."""
-        rows = self._select_rows(key, FLOAT)
-        return self.args.event[rows], self.args.bits[rows].view(np.float64)
+        events, bits = self._select_args(key, FLOAT)
+        return events, bits.view(np.float64)
 
     def get_text_args(self, key: str) -> tuple[Int64, list[str]]:
         """Return the events with a text argument of this key, and its values."""
@@ -211,9 +214,9 @@ class Trace:
 
     def get_unique_text_args(self, key: str) -> tuple[Int64, Int64, list[str]]:
         """Return the events with a text argument of this key, text indices and unique texts."""
-        rows = self._select_rows(key, TEXT)
-        ids, inverse = unique_inverse(self.args.bits[rows])
-        return self.args.event[rows], inverse, [self.get_text(id) for id in ids.tolist()]
+        events, bits = self._select_args(key, TEXT)
+        ids, inverse = unique_inverse(bits)
+        return events, inverse, [self.get_text(id) for id in ids.tolist()]
 
     def get_args(self, event: int) -> dict[str, int | float | str]:
         """Return all arguments of one event."""
@@ -229,25 +232,33 @@ class Trace:
             return self.get_text(bits)
         return float(np.int64(bits).view(np.float64)) if self.args.kind[row] == FLOAT else bits
 
-    def _select_rows(self, key: str, kind: int) -> Int64:
+    def _select_args(self, key: str, kind: int) -> tuple[Int64, Int64]:
+        """Return the events and the bits of the arguments of a key and kind."""
         if key not in self.arg_keys:
-            return np.empty(0, np.int64)
-        order, starts = self._sorted_rows
+            return np.empty(0, np.int64), np.empty(0, np.int64)
         group = _KINDS * self.arg_keys.index(key) + kind
-        return order[starts[group] : starts[group + 1]]
+        if group not in self._selected_args:
+            rows = np.flatnonzero(self._arg_groups == group)
+            columns = self.args.event[rows], self.args.bits[rows]
+            for column in columns:
+                column.flags.writeable = False
+            self._selected_args[group] = columns
+        return self._selected_args[group]
 
     @cached_property
-    def _sorted_rows(self) -> tuple[Int64, Int64]:
-        """The rows of ``args`` by key and kind, and the first of each of these groups.
-
-        Analyses select rows dozens of times.
-        """
+    def _arg_groups(self) -> NDArray[Any]:
+        """A number for the key and kind of each row of ``args``, small to be compared quickly."""
         count = _KINDS * len(self.arg_keys)
-        # Integers of 16 bits are sorted in linear time.
         group_type = np.uint16 if count < 1 << 16 else np.int64
-        groups = self.args.key.astype(group_type) * group_type(_KINDS) + self.args.kind
-        sizes = np.bincount(groups, minlength=count)
-        return np.argsort(groups, kind="stable"), np.append(0, np.cumsum(sizes))
+        groups: NDArray[Any] = self.args.key.astype(group_type)
+        groups *= group_type(_KINDS)
+        groups += self.args.kind
+        return groups
+
+    @cached_property
+    def _selected_args(self) -> dict[int, tuple[Int64, Int64]]:
+        """What `_select_args` has returned, as analyses select the same arguments again."""
+        return {}
 
 
 def _select_work_tracks(names: dict[int, str]) -> set[int]:

@@ -42,7 +42,7 @@ _LINE_ID, _LINE_NAME, _LINE_TIMESTAMP_NS, _LINE_EVENTS = 1, 2, 3, 4
 _LINE_DISPLAY_ID, _LINE_DISPLAY_NAME = 10, 11
 _EVENT_STATS = 4
 #: The column of an event row for each field of XEvent.
-_EVENT_COLUMNS = {1: 0, 2: 1, 3: 2, 5: 3}
+_EVENT_COLUMNS = {1: 0, 2: 1, 3: 2}
 _STAT_VALUES = range(DOUBLE, PACKED_TEXT + 1)
 _METADATA_STATS = 5
 
@@ -304,8 +304,8 @@ def scan_xline(data: bytes, start: int, end: int) -> tuple[Int64, Int64, Int64]:
     Returns:
         Three tables:
 
-        * Events: metadata id, offset in ps, duration in ps, number of occurrences and index of the
-          first stat. A last row contains only the total number of stats.
+        * Events: metadata id, offset in ps, duration in ps and index of the first stat. A last row
+          contains only the total number of stats.
         * Stats: metadata id, the field that contains the value, the value (the offset in the file
           if it is length-delimited) and its size.
         * Other fields of the line, as `scan_fields` returns them.
@@ -369,12 +369,12 @@ def scan_xline_in_python(data: bytes, start: int, end: int) -> tuple[Int64, Int6
             start=start,
             end=end,
         ) from None
-    events.append([0, 0, 0, 0, len(stats)])
+    events.append([0, 0, 0, len(stats)])
     return np.array(events, np.int64), to_field_table(stats), to_field_table(others)
 
 
 def _scan_event(data: bytes, span: Field, stats: list[list[int]]) -> list[int]:
-    row = [0, 0, 0, 0, len(stats)]
+    row = [0, 0, 0, len(stats)]
     for field in iter_fields(data, span.start, span.end):
         if field.number == _EVENT_STATS and field.wire_type == LENGTH_DELIMITED:
             stats.append(scan_xstat(data, field.start, field.end))

@@ -70,6 +70,27 @@ def test_compiled_and_python_lanes_agree(events: list[tuple[int, int, int]]) -> 
     assert NATIVE is not None
     result = NATIVE.assign_free_lanes(*columns, MAX_LANES)
     assert result.tolist() == lanes.assign_free_lanes_python(*columns).tolist()
+    nested = NATIVE.assign_nested_lanes(*columns, MAX_LANES)
+    expected = lanes.assign_nested_lanes_in_numpy(*columns)
+    if expected is None:
+        assert nested is None
+    else:
+        assert nested.tolist() == expected.tolist()
+
+
+@pytest.mark.skipif(NATIVE is None, reason="the extension is not built")
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=40))
+@settings(deadline=None)
+def test_compiled_and_numpy_depths_agree(halves: list[tuple[int, int]]) -> None:
+    """Of events that all nest: each fills a half, a quarter … of the first one."""
+    events = {(at & -(1 << level % 5), (1 << level % 5) - 1) for at, level in halves}
+    rows = np.array(sorted(events, key=lambda event: (event[0], -event[1])), np.int64)
+    start, duration = rows.reshape(-1, 2).T.copy()
+    columns = start, start + duration, np.zeros(len(start), np.int64)
+    assert NATIVE is not None
+    expected = lanes.assign_nested_lanes_in_numpy(*columns)
+    assert expected is not None
+    assert NATIVE.assign_nested_lanes(*columns, MAX_LANES).tolist() == expected.tolist()
 
 
 def test_deep_nesting_is_limited_to_max_lanes() -> None:

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from tests.analysis.profiles.sample_captures import read_case
 from tests.analysis.profiles.timeline.traces import Event, make_empty_trace, make_trace
+from tracklight.analysis.profiles.arrays import NATIVE
 from tracklight.analysis.profiles.timeline.layout import Timeline, list_tracks
+from tracklight.analysis.profiles.timeline.pyramid import (
+    MAX_LEVELS,
+    Entries,
+    compute_merge_levels,
+    compute_merge_levels_in_numpy,
+)
 from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, Tiles, choose_level, make_tiles
 
 _EVENTS = st.lists(
@@ -106,3 +113,27 @@ def test_tracks_are_ordered_main_devices_busiest() -> None:
     assert [row.id for row in rows] == [3, 0, 2, 1]
     assert [row.is_main for row in rows] == [True, False, False, False]
     assert rows[0].busy_ps == 10
+
+
+_SPANS = st.tuples(
+    st.integers(0, 2),
+    st.integers(-(1 << 50), 1 << 55) | st.integers(-9, 99),
+    st.integers(0, 1 << 54),
+)
+
+
+@pytest.mark.skipif(NATIVE is None, reason="the extension is not built")
+@given(st.lists(_SPANS, max_size=30))
+@settings(deadline=None)
+def test_compiled_and_numpy_merge_levels_agree(rows: list[tuple[int, int, int]]) -> None:
+    row, start, duration = np.array(sorted(rows), np.int64).reshape(-1, 3).T.copy()
+    event = np.arange(len(row), dtype=np.int32)
+    entries = Entries(
+        row.astype(np.int32), start, start + duration, event, duration, event * 0 + 1, duration
+    )
+    levels = compute_merge_levels(entries)
+    assert levels.tolist() == compute_merge_levels_in_numpy(entries).tolist()
+    for at, level in enumerate(levels.tolist()):
+        pair = row[at : at + 2], start[at : at + 2] >> level, duration[at : at + 2] >> level
+        is_merged = pair[0][0] == pair[0][1] and pair[1][0] == pair[1][1] and not pair[2].any()
+        assert is_merged or level == MAX_LEVELS

@@ -147,10 +147,12 @@ def _get_issue_times(trace: Trace, events: Int64, markers: Int64) -> Int64:
     """
     times: Int64 = trace.start_ps[events].copy()
     main_tracks = np.unique(trace.track[markers])
-    producer_of = _HandoffIndex(trace)
     current, waiting = events.copy(), np.flatnonzero(~np.isin(trace.track[events], main_tracks))
+    if not len(waiting) or not len(main_tracks):
+        return times
+    producer_of = _HandoffIndex(trace)
     for _ in range(_MAX_HANDOFFS):
-        if not len(waiting) or not len(main_tracks):
+        if not len(waiting):
             break
         producers = producer_of.find(current[waiting])
         waiting, producers = waiting[producers >= 0], producers[producers >= 0]

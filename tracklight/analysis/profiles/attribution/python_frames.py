@@ -11,7 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import intersect_intervals, merge_intervals
+from tracklight.analysis.profiles.arrays import (
+    find_largest,
+    intersect_intervals,
+    merge_intervals,
+    merge_spans,
+)
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.types import Bool, Int64
 
@@ -53,22 +58,21 @@ def find_gap_frames(trace: Trace, known: Bool, spans: Int64) -> GapFrames:
     # The thread whose frames cover most of the time is the one that drives the program.
     time = np.bincount(trace.track[frames], trace.duration_ps[frames].astype(float))
     frames = frames[trace.track[frames] == np.argmax(time)]
-    length = gaps[:, 1] - gaps[:, 0]
-    gaps = gaps[np.argsort(-length, kind="stable")][:_MAX_GAPS]
+    gaps = gaps[find_largest(gaps[:, 1] - gaps[:, 0], _MAX_GAPS)]
     starts, ends = trace.start_ps[frames], trace.end_ps[frames]
+    length = gaps[:, 1] - gaps[:, 0]
+    parts = np.arange(1, 2 * _TIMES_PER_GAP, 2)
+    times = gaps[:, :1] + length[:, np.newaxis] * parts // (2 * _TIMES_PER_GAP)
+    weight = np.repeat(length // _TIMES_PER_GAP, _TIMES_PER_GAP)
+    positions = _find_innermost(starts, ends, times.ravel())
     weights: Counter[int] = Counter()
     by_name: Counter[int] = Counter()
-    total = 0
-    for start, end in gaps.tolist():
-        for at in range(_TIMES_PER_GAP):
-            weight = (end - start) // _TIMES_PER_GAP
-            total += weight
-            time_ps = start + (end - start) * (2 * at + 1) // (2 * _TIMES_PER_GAP)
-            position = _find_innermost(starts, ends, time_ps)
-            if position >= 0:
-                frame = int(frames[position])
-                weights[frame] += weight
-                by_name[int(trace.name[frame])] += weight
+    for position, each in zip(positions.tolist(), weight.tolist(), strict=True):
+        if position >= 0:
+            frame = int(frames[position])
+            weights[frame] += each
+            by_name[int(trace.name[frame])] += each
+    total = int(weight.sum())
     if not total or not weights:
         return GapFrames(0.0, -1)
     name = by_name.most_common(1)[0][0]
@@ -81,14 +85,24 @@ def _find_gaps(trace: Trace, known: Bool, spans: Int64) -> Int64:
     window = merge_intervals(spans)
     if not len(window):
         return window
-    busy = merge_intervals(np.column_stack([trace.start_ps[known], trace.end_ps[known]]))
+    busy = merge_spans(trace.start_ps[known], trace.end_ps[known])
     edges = np.concatenate([[window[0, 0]], busy.ravel(), [window[-1, 1]]])
     return intersect_intervals(merge_intervals(edges.reshape(-1, 2)), window)
 
 
-def _find_innermost(starts: Int64, ends: Int64, time_ps: int) -> int:
-    """Return the position of the last frame to start of those that run at a time, -1 for none."""
-    last = int(np.searchsorted(starts, time_ps, "right"))
-    first = max(last - _MAX_SKIPPED_FRAMES, 0)
-    running = np.flatnonzero(ends[first:last] > time_ps)
-    return first + int(running[-1]) if len(running) else -1
+def _find_innermost(starts: Int64, ends: Int64, times_ps: Int64) -> Int64:
+    """Return the position of the last frame to start of those that run at each time, -1 for none.
+
+    Frames are sorted by start.
+    """
+    position = np.searchsorted(starts, times_ps, "right") - 1
+    first = position - _MAX_SKIPPED_FRAMES
+    pending = np.arange(len(times_ps))
+    while len(pending):
+        at = position[pending]
+        is_over = (at >= 0) & (at > first[pending]) & (ends[at] <= times_ps[pending])
+        pending = pending[is_over]
+        position[pending] -= 1
+    is_found = (position >= 0) & (position > first)
+    is_found[is_found] = ends[position[is_found]] > times_ps[is_found]
+    return np.where(is_found, position, -1)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from itertools import chain, compress
 from math import isfinite, nan
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Raw
+from msgspec import Raw, Struct
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.arrays import Interner, StringInterner, unique_inverse
@@ -28,6 +28,7 @@ from tracklight.analysis.profiles.captures.timestamps import (
     iter_implausible_warnings,
     mask_plausible_events,
     snap_rounded_events,
+    sort_events,
 )
 from tracklight.analysis.profiles.trace import (
     FLOAT,
@@ -60,12 +61,13 @@ _DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_
 _PYTHON_CATEGORY = "python_function"
 #: Processes that PyTorch adds for its viewer; nothing ran in them.
 _VIEWER_ONLY_PIDS = frozenset({"Spans", "Traces", "", -1})
-#: Getters of the argument values, with the default that stands for a missing value.
-_ARG_GETTERS = [(attrgetter(key), getattr(ChromeEventArgs(), key)) for key in ARG_KEYS]
-_EVENT_GETTERS = [attrgetter(field) for field in ChromeEvent.__struct_fields__ if field != "ph"]
+#: The defaults of the arguments, which stand for missing values.
+_MISSING = astuple(ChromeEventArgs())
+
+_MAX_TUPLES = 500
 
 #: Values of one field for several events.
-Column = list[Any]
+Column = Sequence[Any]
 
 
 def read_chrome_trace(
@@ -122,7 +124,7 @@ class ChromeTraceBuilder:
             complete += self._complete_events([event for event in events if event.ph != "X"])
         if not complete:
             return
-        names, categories, pids, tids, starts, durations, args = _iter_fields(complete)
+        _, names, categories, pids, tids, starts, durations, args = _get_columns(complete)
         times = np.column_stack([_parse_numbers(starts), _parse_numbers(durations)])
         owner = self._intern_owners(pids, tids)
         is_viewer_only = np.array(
@@ -163,7 +165,9 @@ class ChromeTraceBuilder:
                 track[on_host], start[on_host], start[on_host] + duration[on_host]
             )
             duration[on_host] = end - start[on_host]
-        order = np.lexsort((-duration, start, track))
+        order = sort_events(track, start, duration)
+        if order is None:
+            order = np.arange(len(start))
         return Trace(
             tracks=tuple(self._iter_tracks(owners, device_owners)),
             names=tuple(self._names.interned),
@@ -297,8 +301,9 @@ class ArgTableBuilder:
         self._parts = [ArgTable(int64, int64.astype(np.int32), int64.astype(np.uint8), int64)]
 
     def add(self, events: Int64, args: list[ChromeEventArgs]) -> None:
-        for key, (get, missing) in enumerate(_ARG_GETTERS):
-            present, values = _select_present(events, list(map(get, args)), missing)
+        columns = _get_columns(args) if args else []
+        for key, (column, missing) in enumerate(zip(columns, _MISSING, strict=False)):
+            present, values = _select_present(events, column, missing)
             if values:
                 kind, bits = self._encode(values)
                 keys = np.full(len(present), key, np.int32)
@@ -307,7 +312,7 @@ class ArgTableBuilder:
     def build(self) -> ArgTable:
         return ArgTable(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
 
-    def _encode(self, values: list[Any]) -> tuple[NDArray[np.uint8], Int64]:
+    def _encode(self, values: Column) -> tuple[NDArray[np.uint8], Int64]:
         """Return the kinds and bits of values, which mostly have the same type."""
         count = len(values)
         types = set(map(type, values))
@@ -360,9 +365,16 @@ def _look_up_ids(ids: Mapping[Any, int], keys: Iterable[Any], count: int) -> Int
     return np.fromiter(map(ids.__getitem__, keys), np.int64, count)
 
 
-def _iter_fields(events: list[ChromeEvent]) -> Iterator[Column]:
-    """Yield the columns of events, in the order of the fields of `ChromeEvent`."""
-    return (list(map(get, events)) for get in _EVENT_GETTERS)
+def _get_columns(rows: Sequence[Struct]) -> list[Column]:
+    """Return the values of each field of some structs."""
+    columns: list[list[Any]] = [[] for _ in rows[0].__struct_fields__]
+    # One tuple per row is faster than a call per row and field, unless there are so many at a time
+    # that the garbage collector starts.
+    for first in range(0, len(rows), _MAX_TUPLES):
+        tuples = map(astuple, rows[first : first + _MAX_TUPLES])
+        for column, values in zip(columns, zip(*tuples, strict=True), strict=True):
+            column += values
+    return [*columns]
 
 
 def _intern_strings(interner: StringInterner, values: Column) -> Int32:

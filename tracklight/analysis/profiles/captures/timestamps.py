@@ -18,7 +18,7 @@ import numpy as np
 
 from tracklight.analysis.profiles.trace import PS_PER_MS, RecordedCounter, Trace, format_ms
 from tracklight.errors import Message
-from tracklight.types import Bool, Float64, Int64
+from tracklight.types import Bool, Float64, Int32, Int64
 
 #: About eleven days. No capture is that long, and sums of a few such times fit into 64 bits.
 _MAX_SPAN_PS = 1e18
@@ -31,10 +31,28 @@ _MIN_BEHIND_PS = 100_000_000
 _MIN_AHEAD_PS = 10_000_000_000_000
 
 
+def sort_events(track: Int32 | Int64, start_ps: Int64, duration_ps: Int64) -> Int64 | None:
+    """Return the order by track, start and descending duration; None if events have it already."""
+    is_later, is_same = start_ps[1:] > start_ps[:-1], start_ps[1:] == start_ps[:-1]
+    is_tie = is_same & (duration_ps[1:] <= duration_ps[:-1])
+    if (np.where(track[1:] == track[:-1], is_later | is_tie, track[1:] > track[:-1])).all():
+        return None
+    order = np.argsort(start_ps, kind="stable")
+    is_same = np.diff(start_ps[order]) == 0
+    tied = np.flatnonzero(np.append(is_same, False) | np.append(False, is_same))
+    rows = order[tied]
+    order[tied] = rows[np.lexsort((-duration_ps[rows], start_ps[rows]))]
+    # NumPy sorts 16-bit integers by radix, which is faster.
+    tracks = track.astype(np.uint16) if track.max() < 1 << 16 else track
+    return order[np.argsort(tracks[order], kind="stable")]
+
+
 def mask_plausible_events(start_ps: Float64, duration_ps: Float64 | Int64) -> Bool:
     """Return a mask of the events that are within days of the median event and last no longer."""
     if not len(start_ps):
         return np.zeros(0, bool)
+    if np.ptp(start_ps) < _MAX_SPAN_PS and duration_ps.max() < _MAX_SPAN_PS:
+        return np.ones(len(start_ps), bool)
     half = (len(start_ps) - 1) // 2
     median = np.partition(start_ps, half)[half]
     is_near: Bool = np.abs(start_ps - median) < _MAX_SPAN_PS

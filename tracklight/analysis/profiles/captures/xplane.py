@@ -15,11 +15,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.profiles.arrays import StringInterner, unique_inverse
+from tracklight.analysis.profiles.arrays import StringInterner, map_unique, unique_inverse
 from tracklight.analysis.profiles.captures.metadata import parse_versions, parse_xplane_device
 from tracklight.analysis.profiles.captures.timestamps import (
     iter_implausible_warnings,
     mask_plausible_events,
+    sort_events,
 )
 from tracklight.analysis.profiles.trace import (
     COUNTER_LINE,
@@ -49,6 +50,11 @@ _MIN_EPOCH_NS = 1 << 53
 _MAX_PS = 1 << 62
 _MAX_TEXT_BYTES = 1 << 24
 
+#: The kind of an argument by the field of XStat that contains it; integers if it has none.
+_KIND_OF_FIELD = np.full(xplane.PACKED_TEXT + 1, INT, np.uint8)
+_KIND_OF_FIELD[xplane.DOUBLE] = FLOAT
+_KIND_OF_FIELD[[xplane.TEXT, xplane.BYTES, xplane.REFERENCE, xplane.PACKED_TEXT]] = TEXT
+
 Number = TypeVar("Number", np.int64, np.int32, np.uint8, np.float64)
 
 
@@ -64,18 +70,21 @@ def parse_xplane(data: bytes) -> Trace:
     duration = _concat((line.duration_ps for line in lines), np.int64)
     approx_start = _concat((line.approx_start_ps for line in lines), np.float64)
     is_plausible = mask_plausible_events(approx_start, duration)
-    order = _sort_events(track, start, duration)
-    order = order[is_plausible[order]]
+    order = sort_events(track, start, duration)
+    if order is None and not is_plausible.all():
+        order = np.arange(len(start))
+    if order is not None:
+        order = order[is_plausible[order]]
     problems = (space.problem, *iter_implausible_warnings(is_plausible), *space.messages)
     return Trace(
         tracks=tuple(line.track for line in lines),
         names=tuple(names.interned),
         categories=("",),
-        track=track[order],
-        name=_concat((line.name for line in lines), np.int32)[order],
-        category=np.zeros(len(order), np.int32),
-        start_ps=start[order],
-        duration_ps=duration[order],
+        track=_reorder(track, order),
+        name=_reorder(_concat((line.name for line in lines), np.int32), order),
+        category=np.zeros(int(is_plausible.sum()), np.int32),
+        start_ps=_reorder(start, order),
+        duration_ps=_reorder(duration, order),
         arg_keys=tuple(keys.interned),
         args=_concat_args(lines, order),
         get_text=texts.get,
@@ -99,6 +108,7 @@ class _LineEvents(NamedTuple):
     """As float, which does not overflow for implausible times."""
     duration_ps: Int64
     args: ArgTable
+    """Of events that are numbered across all lines."""
 
 
 class _TextTable:
@@ -113,10 +123,10 @@ class _TextTable:
     def add_text(self, text: str) -> int:
         return 2 * self._strings[text]
 
-    def add_spans(self, stats: Int64) -> Int64:
-        """Return ids for the texts that rows of stats point to."""
-        first, end = self._firsts[-1], self._firsts[-1] + len(stats)
-        self._spans.append(stats[:, 1:].copy())
+    def add_spans(self, spans: Int64) -> Int64:
+        """Return ids for texts, given rows of their field, offset and size."""
+        first, end = self._firsts[-1], self._firsts[-1] + len(spans)
+        self._spans.append(spans)
         self._firsts.append(end)
         return 2 * np.arange(first, end, dtype=np.int64) + 1
 
@@ -155,7 +165,7 @@ def _take_counters(space: XSpace) -> Iterator[RecordedCounter]:
 
 def _iter_line_counters(plane: XPlane, line: XLine, base_ns: int) -> Iterator[RecordedCounter]:
     events = line.events[:-1]
-    event_of_stat = np.repeat(np.arange(len(events)), np.diff(line.events[:, 4]))
+    event_of_stat = np.repeat(np.arange(len(events)), np.diff(line.events[:, 3]))
     is_number = np.isin(line.stats[:, 1], (xplane.DOUBLE, xplane.UNSIGNED, xplane.SIGNED))
     stats, event_of_stat = line.stats[is_number], event_of_stat[is_number]
     bits = stats[:, 2].copy()
@@ -178,10 +188,12 @@ def _iter_line_counters(plane: XPlane, line: XLine, base_ns: int) -> Iterator[Re
 def _iter_lines(
     space: XSpace, names: StringInterner, keys: StringInterner, texts: _TextTable
 ) -> Iterator[_LineEvents]:
-    base_ns = _get_base_ns(space)
+    base_ns, first_event = _get_base_ns(space), 0
     for plane in space.planes:
         while plane.lines:  # popped, so that memory is released line by line
-            yield _convert_line(plane, plane.lines.pop(0), base_ns, names, keys, texts)
+            line = plane.lines.pop(0)
+            yield _convert_line(plane, line, base_ns, first_event, names, keys, texts)
+            first_event += len(line.events) - 1
 
 
 def _get_base_ns(space: XSpace) -> int:
@@ -194,18 +206,20 @@ def _convert_line(
     plane: XPlane,
     line: XLine,
     base_ns: int,
+    first_event: int,
     names: StringInterner,
     keys: StringInterner,
     texts: _TextTable,
 ) -> _LineEvents:
     events = line.events[:-1]
     line_start_ps = (line.timestamp_ns - base_ns) * _PS_PER_NS
-    event_of_stat = np.repeat(np.arange(len(events)), np.diff(line.events[:, 4]))
+    numbers = np.arange(first_event, first_event + len(events))
+    event_of_stat = np.repeat(numbers, np.diff(line.events[:, 3]))
     stats = line.stats
     if plane.event_stats:
         shared_stats, shared_events = _expand_shared_stats(plane, events)
         stats = np.concatenate([stats, shared_stats])
-        event_of_stat = np.concatenate([event_of_stat, shared_events])
+        event_of_stat = np.concatenate([event_of_stat, numbers[shared_events]])
     is_device = plane.name.startswith(_DEVICE_PLANE_PREFIX)
     return _LineEvents(
         track=Track(plane.name, line.name, line.id, is_device, plane.name if is_device else ""),
@@ -232,36 +246,25 @@ def _expand_shared_stats(plane: XPlane, events: Int64) -> tuple[Int64, Int64]:
 def _convert_stats(
     plane: XPlane, stats: Int64, event: Int64, keys: StringInterner, texts: _TextTable
 ) -> ArgTable:
-    key = _intern_names(stats[:, 0], plane.stat_names, keys)
-    field, bits = stats[:, 1], stats[:, 2].copy()
-    kind = np.full(len(stats), INT, np.uint8)
-    kind[field == xplane.DOUBLE] = FLOAT
-    references = np.flatnonzero(field == xplane.REFERENCE)
-    unique, inverse = unique_inverse(bits[references])
-    text_ids = [texts.add_text(plane.stat_names.get(id, "")) for id in unique.tolist()]
-    bits[references] = np.array(text_ids, np.int64)[inverse]
-    is_text = (field == xplane.TEXT) | (field == xplane.BYTES) | (field == xplane.PACKED_TEXT)
-    in_file = np.flatnonzero(is_text)
-    bits[in_file] = texts.add_spans(stats[in_file])
-    kind[references] = kind[in_file] = TEXT
-    return ArgTable(event, key, kind, bits)
+    ids, field, bits, _ = columns = stats.T
+    kind, bits = _KIND_OF_FIELD[field], bits.copy()
+    rows = np.flatnonzero(kind == TEXT)
+    is_reference = field[rows] == xplane.REFERENCE
+    references, in_file = rows[is_reference], rows[~is_reference]
+    bits[references] = map_unique(
+        bits[references], lambda id: texts.add_text(plane.stat_names.get(id, ""))
+    )
+    bits[in_file] = texts.add_spans(np.column_stack([column[in_file] for column in columns[1:]]))
+    return ArgTable(event, _intern_names(ids, plane.stat_names, keys), kind, bits)
 
 
 def _intern_names(ids: Int64, names: dict[int, str], interner: StringInterner) -> Int32:
     """Intern the names of metadata ids, without the ids of CUDA graphs."""
-    unique, inverse = unique_inverse(ids)
-    interned = [
-        interner[names.get(id, "?").partition(_CUDA_GRAPH_SUFFIX)[0]] for id in unique.tolist()
-    ]
-    return np.array(interned, np.int32)[inverse]
+    return map_unique(ids, lambda id: interner[names.get(id, "?").partition(_CUDA_GRAPH_SUFFIX)[0]])
 
 
-def _sort_events(track: Int32, start: Int64, duration: Int64) -> Int64:
-    """Return the order by track, start and descending duration, which most files already have."""
-    is_tie = (start[1:] == start[:-1]) & (duration[1:] <= duration[:-1])
-    if (is_tie | (start[1:] > start[:-1]) | (track[1:] != track[:-1])).all():
-        return np.arange(len(start))
-    return np.lexsort((-duration, start, track))
+def _reorder(column: NDArray[Number], order: Int64 | None) -> NDArray[Number]:
+    return column if order is None else column[order]
 
 
 def _concat(columns: Iterable[NDArray[Number]], dtype: type[Number]) -> NDArray[Number]:
@@ -269,19 +272,16 @@ def _concat(columns: Iterable[NDArray[Number]], dtype: type[Number]) -> NDArray[
     return np.concatenate([np.empty(0, dtype), *columns])
 
 
-def _concat_args(lines: list[_LineEvents], order: Int64) -> ArgTable:
-    first_events = np.cumsum([0, *(len(line.start_ps) for line in lines)]).tolist()
-    event = _concat(
-        (line.args.event + first for line, first in zip(lines, first_events, strict=False)),
-        np.int64,
-    )
+def _concat_args(lines: list[_LineEvents], order: Int64 | None) -> ArgTable:
     args = ArgTable(
-        event,
+        _concat((line.args.event for line in lines), np.int64),
         _concat((line.args.key for line in lines), np.int32),
         _concat((line.args.kind for line in lines), np.uint8),
         _concat((line.args.bits for line in lines), np.int64),
     )
-    return args.reorder(order, first_events[-1])
+    if order is None:
+        return args
+    return args.reorder(order, sum(len(line.start_ps) for line in lines))
 
 
 def _iter_devices(space: XSpace, texts: _TextTable) -> Iterator[Device]:
@@ -308,7 +308,7 @@ def _iter_plane_stats(
         elif field == xplane.DOUBLE:
             yield name, float(np.int64(bits).view(np.float64))
         elif field in (xplane.TEXT, xplane.BYTES, xplane.PACKED_TEXT):
-            row = np.array([[key, field, bits, size]], np.int64)
+            row = np.array([[field, bits, size]], np.int64)
             yield name, texts.get(int(texts.add_spans(row)[0]))
         else:
             yield name, bits

@@ -32,13 +32,21 @@ def assign_lanes(trace: Trace) -> Int32:
         start, duration = trace.start_ps[first:last], trace.duration_ps[first:last]
         end = start + duration
         tolerance = np.minimum(duration // _MAX_OVERLAP_DIVISOR, _MAX_OVERLAP_PS)
-        nested = _assign_nested(start, end, tolerance)
+        nested = assign_nested_lanes(start, end, tolerance)
         lanes[first:last] = assign_free_lanes(start, end, tolerance) if nested is None else nested
     return lanes
 
 
-def _assign_nested(start: Int64, end: Int64, tolerance: Int64) -> Int32 | None:
-    """Return lanes if all events nest, filling one lane at a time; None if some only overlap."""
+def assign_nested_lanes(start: Int64, end: Int64, tolerance: Int64) -> Int32 | None:
+    """Return lanes if all events nest; None if some only overlap."""
+    if NATIVE is not None:
+        lanes: Int32 | None = NATIVE.assign_nested_lanes(start, end, tolerance, MAX_LANES)
+        return lanes
+    return assign_nested_lanes_in_numpy(start, end, tolerance)
+
+
+def assign_nested_lanes_in_numpy(start: Int64, end: Int64, tolerance: Int64) -> Int32 | None:
+    """NumPy version of ``_nesting.assign_nested_lanes``, filling one lane at a time."""
     lanes = np.full(len(start), MAX_LANES - 1, np.int32)
     remaining = np.arange(len(start))
     for lane in range(MAX_LANES - 1):

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tracklight.analysis.profiles.arrays import NATIVE
 from tracklight.types import Int32, Int64
 
 #: Cells of higher levels would be longer than any trace.
@@ -49,15 +51,19 @@ def _merge_entries(entries: Entries, level: int) -> Entries:
     Cells start at multiples of their width, so merging a part of the entries gives the same result
     as merging all of them.
     """
-    first = _get_group_starts(entries, level)
+    return _merge_groups(entries, _get_group_starts(entries, level))
+
+
+def _merge_groups(entries: Entries, first: Int64) -> Entries:
+    """Merge groups of neighbors, given the first entry of each group."""
     if len(first) == len(entries.row):
         return entries
-    sizes = np.diff(np.append(first, len(entries.row)))
+    group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(entries.row))))
     longest: Int64 = np.maximum.reduceat(entries.longest_ps, first)
     # Assigned in reverse, so that the first of several equally long events wins.
-    candidates = np.flatnonzero(entries.longest_ps == np.repeat(longest, sizes))[::-1]
+    candidates = np.flatnonzero(entries.longest_ps == longest[group])[::-1]
     event = np.empty(len(first), np.int32)
-    event[np.searchsorted(first, candidates, "right") - 1] = entries.event[candidates]
+    event[group[candidates]] = entries.event[candidates]
     return Entries(
         row=entries.row[first],
         start=entries.start[first],
@@ -82,6 +88,31 @@ def _get_group_starts(entries: Entries, level: int) -> Int64:
     return np.flatnonzero(is_first)
 
 
+def compute_merge_levels(entries: Entries) -> NDArray[np.uint8]:
+    """Return the level from which on each entry is merged with the next, `MAX_LEVELS` for never.
+
+    From that level on, both are shorter than a cell and start in the same cell. Merged entries
+    are no longer than a cell of the next level either, so this remains true of their neighbors.
+    """
+    if NATIVE is not None:
+        levels: NDArray[np.uint8] = NATIVE.compute_merge_levels(
+            entries.row, entries.start, entries.end, MAX_LEVELS
+        )
+        return levels
+    return compute_merge_levels_in_numpy(entries)
+
+
+def compute_merge_levels_in_numpy(entries: Entries) -> NDArray[np.uint8]:
+    """NumPy version of ``_nesting.compute_merge_levels``."""
+    length = entries.end - entries.start
+    bits = entries.start[1:] ^ entries.start[:-1] | length[1:] | length[:-1]
+    # Halves of 32 bits are exact as floats, of which the exponent is the number of bits.
+    upper, lower = bits >> 32, bits & 0xFFFF_FFFF
+    levels = np.where(upper > 0, np.frexp(upper)[1] + 32, np.frexp(lower)[1])
+    is_never = (entries.row[1:] != entries.row[:-1]) | (bits < 0) | (levels > MAX_LEVELS)
+    return np.where(is_never, MAX_LEVELS, levels).astype(np.uint8)
+
+
 class Pyramid:
     """Entries at several levels, kept wherever a level has at most half as many as the one below.
 
@@ -96,12 +127,16 @@ class Pyramid:
     def __init__(self, finest: Entries, rows: int) -> None:
         self._rows = rows
         self._levels: list[tuple[int, Entries, Int64]] = [(0, finest, self._get_row_bounds(finest))]
+        merge_levels = compute_merge_levels(finest)
+        merged = np.cumsum(np.bincount(merge_levels, minlength=MAX_LEVELS + 1))
         for level in range(_LEVEL_STEP, MAX_LEVELS, _LEVEL_STEP):
-            finer = self._levels[-1][1]
-            coarser = _merge_entries(finer, level)
-            if len(coarser.row) <= len(finer.row) // 2:
+            finer, count = self._levels[-1][1], len(finest.row) - int(merged[level])
+            if count <= len(finer.row) // 2:
+                is_first = np.append(np.ones(min(len(finer.row), 1), bool), merge_levels > level)
+                coarser = _merge_groups(finer, np.flatnonzero(is_first))
                 self._levels.append((level, coarser, self._get_row_bounds(coarser)))
-            if len(coarser.row) <= rows:
+                merge_levels = merge_levels[merge_levels > level]
+            if count <= rows:
                 break
 
     def query(self, level: int, start: int, end: int, rows: range) -> Entries:
