@@ -1,7 +1,8 @@
 """Open a capture in a new process with tracklight or xprof: seconds and peak memory.
 
-The clock starts after the imports. xprof is called like TensorBoard's plugin does, without cached
-results.
+The clock starts after the imports, including those of protobuf and its message classes, which
+tracklight otherwise loads with the first XLA program that it reads. xprof is called like
+TensorBoard's plugin does, without cached results.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ def _look_here(what: str, path: Path) -> float:
     from tracklight.analysis.profiles.summary import summarize
     from tracklight.analysis.profiles.timeline.layout import Timeline
     from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, make_tiles
+    from tracklight.formats import proto
 
+    proto.parse("HloProto", b"")
     if what == "flame graph":
         return _time_flame_graph(open_capture(path))
     start = time.perf_counter()

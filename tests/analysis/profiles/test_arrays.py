@@ -12,6 +12,8 @@ from tracklight.analysis.profiles.arrays import (
     attribute_time,
     find_largest,
     intersect_intervals,
+    locate_in_spans,
+    locate_in_spans_in_numpy,
     map_unique,
     measure_intervals,
     merge_intervals,
@@ -114,3 +116,14 @@ def test_compiled_and_numpy_intersections_agree(
 def test_largest_values_are_found_in_order(values: list[int], count: int) -> None:
     expected = sorted(range(len(values)), key=lambda at: -values[at])[:count]
     assert find_largest(np.array(values, np.int64), count).tolist() == expected
+
+
+@given(_EVENTS, st.lists(st.integers(-5, 90), max_size=40))
+@settings(deadline=None)
+def test_compiled_and_numpy_locations_agree(
+    events: list[tuple[int, int, int]], times: list[int]
+) -> None:
+    start, duration, _ = np.array(events, np.int64).reshape(-1, 3).T
+    spans, at = merge_spans(start, start + duration), np.array(times, np.int64)
+    expected = locate_in_spans_in_numpy(spans, at).tolist()
+    assert locate_in_spans(spans, at).tolist() == expected

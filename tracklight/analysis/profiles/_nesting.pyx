@@ -104,6 +104,34 @@ def intersect_sorted(const int64_t[:, ::1] one, const int64_t[:, ::1] other):
     return rows[:count].copy()
 
 
+def locate_times(const int64_t[:, ::1] spans, const int64_t[::1] times):
+    """Return the span that contains each time; see ``arrays.locate_in_spans``."""
+    if spans.shape[1] != 2:
+        raise ValueError("spans must have two columns")
+    located = np.empty(times.shape[0], np.int64)
+    cdef int64_t[::1] out = located
+    cdef int64_t at = -1, i, low, high, middle, time, count = spans.shape[0]
+    with nogil:
+        for i in range(times.shape[0]):
+            time = times[i]
+            # Times mostly ascend, so that the span is the one of the time before or the next.
+            if at + 1 < count and spans[at + 1, 0] <= time:
+                at += 1
+            if (at >= 0 and spans[at, 0] > time) or (
+                at + 1 < count and spans[at + 1, 0] <= time
+            ):
+                low, high = -1, count - 1
+                while low < high:
+                    middle = (low + high + 1) // 2
+                    if spans[middle, 0] <= time:
+                        low = middle
+                    else:
+                        high = middle - 1
+                at = low
+            out[i] = at if at >= 0 and time < spans[at, 1] else -1
+    return located
+
+
 def sum_by_index(const int32_t[::1] index, const int64_t[::1] values, int64_t count):
     """Return the sum of the values of each index; see ``arrays.sum_by_index``."""
     if index.shape[0] != values.shape[0]:

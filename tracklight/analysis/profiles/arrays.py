@@ -262,6 +262,24 @@ def subtract_intervals(one: Int64, other: Int64) -> Int64:
     return intersect_intervals(one, edges.reshape(-1, 2))
 
 
+def locate_in_spans(spans: Int64, times_ps: Int64) -> Int64:
+    """Return the span that contains each time, -1 for none. Spans are sorted and disjoint."""
+    if NATIVE is not None:
+        located: Int64 = NATIVE.locate_times(
+            np.ascontiguousarray(spans), np.ascontiguousarray(times_ps, np.int64)
+        )
+        return located
+    return locate_in_spans_in_numpy(spans, times_ps)
+
+
+def locate_in_spans_in_numpy(spans: Int64, times_ps: Int64) -> Int64:
+    """NumPy version of ``_nesting.locate_times``."""
+    if not len(spans):
+        return np.full(len(times_ps), -1, np.int64)
+    index = np.searchsorted(spans[:, 0], times_ps, "right") - 1
+    return np.where((index >= 0) & (times_ps < spans[index, 1]), index, -1)
+
+
 def measure_intervals(rows: Int64) -> int:
     """Return the total length of an interval set."""
     return int((rows[:, 1] - rows[:, 0]).sum())

@@ -15,12 +15,12 @@ import numpy as np
 from tracklight.analysis.profiles.advice import FINDING_TITLES, PYTHON_TITLE, get_advice
 from tracklight.analysis.profiles.arrays import (
     find_largest,
+    locate_in_spans,
     merge_intervals,
     merge_spans,
     split_by_spans,
     subtract_intervals,
 )
-from tracklight.analysis.profiles.attribution.device_steps import locate_in_spans
 from tracklight.analysis.profiles.attribution.python_frames import find_gap_frames
 from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart, Steps

@@ -24,6 +24,7 @@ from tracklight.analysis.profiles import xprof
 from tracklight.analysis.profiles.arrays import (
     attribute_time,
     compute_parents,
+    locate_in_spans,
     measure_coverage,
     merge_spans,
     split_by_spans,
@@ -33,7 +34,6 @@ from tracklight.analysis.profiles.attribution.device_steps import (
     attribute_device_events,
     count_complete_steps,
     extend_steps,
-    locate_in_spans,
 )
 from tracklight.analysis.profiles.attribution.launches import mask_launches
 from tracklight.analysis.profiles.ops import parse_op_name

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracklight.analysis.profiles.arrays import locate_in_spans
 from tracklight.analysis.profiles.attribution.launches import (
     CORRELATION_KEYS,
     EventPairs,
@@ -23,14 +24,6 @@ _MAX_HANDOFFS = 4
 _RUN_ID = "run_id"
 #: A trailing step with less device work than this share of the step before it is incomplete.
 _MIN_TRAILING_SHARE = 0.8
-
-
-def locate_in_spans(spans: Int64, times_ps: Int64) -> Int64:
-    """Return the span that contains each time, -1 for none. Spans are sorted and disjoint."""
-    if not len(spans):
-        return np.full(len(times_ps), -1, np.int64)
-    index = np.searchsorted(spans[:, 0], times_ps, "right") - 1
-    return np.where((index >= 0) & (times_ps < spans[index, 1]), index, -1)
 
 
 def attribute_device_events(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.attribution.device_steps import locate_in_spans
+from tracklight.analysis.profiles.arrays import locate_in_spans
 from tracklight.analysis.profiles.calls.nesting import nest_events
 from tracklight.analysis.profiles.calls.operators import OperatorGrouping, summarize_operators
 from tracklight.analysis.profiles.captures.files import open_capture
