@@ -280,6 +280,34 @@ def test_navigates_by_keyboard_and_collapses_pins_and_hides_tracks(
     expect(other.get_by_role("list", name="Tracks").get_by_role("listitem")).to_have_count(2)
 
 
+def test_tooltip_disappears_with_a_jump(board: str, open_page: OpenPage) -> None:
+    page = open_page(board)
+    choose_capture(page, "Select capture", "slow")
+    field = wait_for_trace(page)
+    box = get_stable_box(field)
+    x, y = event_position(box, 2_000, 1)
+    page.mouse.dblclick(x, y)
+    expect(field).not_to_have_accessible_name(re.compile(r"41\.6 ms"))
+    wait_for_trace(page)
+    tooltip = page.get_by_role("status", name="Event", exact=True)
+
+    def show_tooltip() -> bool:
+        """Move the pointer, as the trace may still be moving."""
+        for offset in (0, 5):
+            page.mouse.move(box.x + box.width / 2 + offset, y)
+        return tooltip.count() == 1
+
+    wait_for_condition(page, show_tooltip)
+    expect(tooltip).to_contain_text("aten::mm")
+    # The pointer stays where it is, and the trace moves below it.
+    details = page.get_by_role("complementary", name="Details")
+    details.get_by_role("button", name="Next").dispatch_event("click")
+    expect(details).to_contain_text("2 of 8")
+    details.get_by_role("button", name="Next").dispatch_event("click")
+    expect(details).to_contain_text("3 of 8")
+    expect(tooltip).to_have_count(0)
+
+
 def test_compares_two_traces_accessibly_on_a_phone(board: str, open_page: OpenPage) -> None:
     page = open_page(board, width=390, color_scheme="dark")
     choose_capture(page, "Select capture", "fast")

@@ -53,7 +53,10 @@ class StringInterner(Interner[str]):
 
 
 def unique_inverse(values: np.ndarray[Any, Any]) -> tuple[Int64, Int64]:
-    """Do what `np.unique` does with ``return_inverse``, several times faster for small integers."""
+    """Do what `np.unique` does with ``return_inverse``, several times faster for small integers.
+
+    Without ``return_inverse``, `np.unique` also imports ``numpy.ma``, which takes 30 ms.
+    """
     if not len(values) or values.min() < 0 or values.max() >= _MAX_TABLE_VALUE:
         unique, inverse = np.unique(values, return_inverse=True)
         return unique.astype(np.int64), inverse

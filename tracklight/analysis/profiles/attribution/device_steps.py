@@ -139,9 +139,10 @@ def _get_issue_times(trace: Trace, events: Int64, markers: Int64) -> Int64:
     Other threads may be late: an event of theirs counts from when the work was handed to them.
     """
     times: Int64 = trace.start_ps[events].copy()
-    main_tracks = np.unique(trace.track[markers])
-    current, waiting = events.copy(), np.flatnonzero(~np.isin(trace.track[events], main_tracks))
-    if not len(waiting) or not len(main_tracks):
+    is_main = np.zeros(len(trace.tracks), bool)
+    is_main[trace.track[markers]] = True
+    current, waiting = events.copy(), np.flatnonzero(~is_main[trace.track[events]])
+    if not len(waiting) or not is_main.any():
         return times
     producer_of = _HandoffIndex(trace)
     for _ in range(_MAX_HANDOFFS):
@@ -151,7 +152,7 @@ def _get_issue_times(trace: Trace, events: Int64, markers: Int64) -> Int64:
         waiting, producers = waiting[producers >= 0], producers[producers >= 0]
         current[waiting] = producers
         times[waiting] = trace.start_ps[producers]
-        waiting = waiting[~np.isin(trace.track[producers], main_tracks)]
+        waiting = waiting[~is_main[trace.track[producers]]]
     return times
 
 

@@ -49,8 +49,10 @@ def measure_tracks(trace: Trace, start_ps: int, end_ps: int) -> Int64:
 
 def list_devices(trace: Trace) -> list[str]:
     """List the devices on which anything ran."""
-    busy_tracks = np.unique(trace.track[trace.is_device_work]).tolist()
-    return sorted({trace.tracks[track].device for track in busy_tracks})
+    counts = np.bincount(trace.track[trace.is_device_work], minlength=len(trace.tracks)).tolist()
+    return sorted(
+        {track.device for track, count in zip(trace.tracks, counts, strict=True) if count}
+    )
 
 
 def mask_device(trace: Trace, device: str) -> Bool:

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.profiles.arrays import unique_inverse
 from tracklight.analysis.profiles.timeline.layout import Timeline
 from tracklight.analysis.profiles.timeline.pyramid import Entries, concat_entries
 from tracklight.types import Float64, Int32
@@ -108,7 +109,7 @@ def _make_columns(timeline: Timeline, ends: Int32, entries: Entries, level: int)
         name=name,
         hue=timeline.name_hues[name],
         busy=_get_busy_share(entries),
-        names=make_name_table(timeline, np.unique(name[has_label]).tolist()),
+        names=make_name_table(timeline, unique_inverse(name[has_label])[0].tolist()),
     )
 
 

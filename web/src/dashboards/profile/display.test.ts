@@ -44,6 +44,12 @@ describe('the short name of a kernel', () => {
       ),
     ).toBe('multi_tensor_apply_kernel');
     expect(shortenKernelName('void splitKreduce(float*, int)')).toBe('splitKreduce');
+    expect(
+      shortenKernelName(
+        'void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align2>' +
+          '(cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align2::Params)',
+      ),
+    ).toBe('cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align2');
   });
 
   it('is the full name without template arguments', () => {

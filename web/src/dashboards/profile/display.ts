@@ -59,6 +59,9 @@ export function shortenOpName(name: string): string {
 /** Template arguments that say more about a kernel than the name of the template. */
 const FUNCTOR_NAME = /(\w+(?:Functor|_kernel_cuda|_kernel_impl|ReduceOp|Ops?))\b/;
 
+/** Templates of CUTLASS, of which all kernels are. Only the argument tells them apart. */
+const CUTLASS_TEMPLATE = /^(Kernel2?|device_kernel)$/;
+
 /**
  * Return the name of a kernel without return type, namespaces, template arguments and parameters:
  * `vectorized_elementwise_kernel · bfloat16_copy_kernel_cuda`.
@@ -69,6 +72,10 @@ export function shortenKernelName(name: string): string {
   if (end < 0) return bare;
   const ownName = bare.slice(0, end).split('::').at(-1) ?? bare;
   if (bare[end] === '(') return ownName;
+  if (CUTLASS_TEMPLATE.test(ownName)) {
+    const argument = /^<([\w:]+)/.exec(bare.slice(end))?.[1]?.split('::').at(-1);
+    return argument ?? ownName;
+  }
   const functor = FUNCTOR_NAME.exec(bare.slice(end))?.[1];
   return functor && functor !== ownName ? `${ownName} · ${functor}` : ownName;
 }

@@ -100,7 +100,7 @@ test('only names of kernels are shortened', () => {
   expect(shortenCallName('train.py(23): <module>')).toBe('train.py(23): <module>');
   expect(shortenCallName('<built-in function linear>')).toBe('<built-in function linear>');
   expect(shortenCallName('aten::mm')).toBe('aten::mm');
-  expect(shortenCallName('void cutlass::Kernel2<sgemm>(sgemm::Params)')).toBe('Kernel2');
+  expect(shortenCallName('void cutlass::Kernel2<sgemm>(sgemm::Params)')).toBe('sgemm');
 });
 
 test('callers of matches are expanded', () => {
