@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,6 +113,7 @@ class EventChunk(NamedTuple):
     counters: list[ChromeCounterEvent]
 
 
+_get_phase = attrgetter("ph")
 _decoder = msgspec.json.Decoder(list[ChromeEvent])
 _counter_decoder = msgspec.json.Decoder(list[ChromeCounterEvent])
 
@@ -251,7 +253,7 @@ def _decode(content: bytes) -> EventChunk | None:
     try:
         events = _decoder.decode(content)
         # Few files have counters, whose arguments have names that are not known before.
-        has_counters = f'"{_COUNTER_PHASE}"'.encode() in content
+        has_counters = _COUNTER_PHASE in set(map(_get_phase, events))
         counters = _counter_decoder.decode(content) if has_counters else []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
