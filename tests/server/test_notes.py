@@ -5,6 +5,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from tests.server.memory_source import MemorySource, MemoryWatch
+from tests.server.waiting import wait_until
+from tracklight.server.app import create_app
+from tracklight.server.auth import create_policy
 from tracklight.util.user_dirs import get_notes_path
 
 
@@ -101,3 +105,39 @@ def test_conflicting_edit_changes_nothing(client: TestClient) -> None:
     ).json()["error"]
     assert '"ViT"' in error["message"]
     assert error["code"] == "notes.conflict"
+
+
+def test_two_servers_of_one_log_lose_no_edit(
+    client: TestClient, source: MemorySource, tmp_path: Path
+) -> None:
+    app = create_app(source, MemoryWatch(), create_policy("localhost"), page_dir=tmp_path)
+    with TestClient(app, base_url="http://localhost:6007") as other:
+        last_event = other.get("/api/v1/live/poll").json()["last_event"]
+
+        def save(server: TestClient, **update: object) -> int:
+            body = {"runs": ["vit"], **update}
+            return server.patch("/api/v1/notes/runs", json=body).status_code
+
+        assert save(client, note="mine", expected={"note": ""}) == 200
+        # The other server tells its pages.
+        wait_until(
+            lambda: (
+                "notes"
+                in [
+                    event["name"]
+                    for event in other.get(
+                        "/api/v1/live/poll", params={"last_event": last_event}
+                    ).json()["events"]
+                ]
+            )
+        )
+        # An edit of a page that has not seen it is a conflict there as well.
+        assert save(other, note="theirs", expected={"note": ""}) == 409
+        # Edits of other fields, and of tags one by one, are kept beside each other.
+        assert save(other, alias="ViT", expected={"alias": ""}) == 200
+        assert save(client, add_labels=["best"]) == 200
+        assert save(other, add_labels=["paper"]) == 200
+        stored = [server.get("/api/v1/notes").json()["runs"]["vit"] for server in (client, other)]
+        assert stored[0] == stored[1]
+        fields = stored[0]["note"], stored[0]["alias"], stored[0]["labels"]
+        assert fields == ("mine", "ViT", ["best", "paper"])

@@ -224,3 +224,28 @@ def test_millions_of_points_are_drawn_as_tiles(
     expect(table.get_by_role("cell").first).to_have_text("2000099")
     table.get_by_role("button", name="Selected").click()
     expect(table.get_by_role("status")).not_to_have_text("2,000,100 points")
+
+
+def test_filters_apply_to_millions_of_points(
+    serve: Callable[..., Any], tmp_path: Path, open_page: OpenPage
+) -> None:
+    run = tmp_path / "logs" / "run"
+    write_many(tmp_path / "logs")
+    (run / "sides.tsv").write_text("side\tsize\n" + "east\t1\nwest\t2\n" * 1_000_050)
+    (run / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "many" tensor_path: "many.npy" metadata_path: "sides.tsv" }'
+    )
+    page = open_page(f"{serve(tmp_path / 'logs').address}?tab=projector")
+    table = open_table(page)
+    panel(page, "Filters").get_by_role("button", name="Label columns").click()
+    side = page.get_by_role("group", name="Filter by side")
+    side.get_by_role("button", name="west").click()
+    expect(page.get_by_role("status", name="Filters")).to_have_text(
+        "1,000,050 of 2,000,100 points pass"
+    )
+    expect(table.get_by_role("status")).to_have_text("1,000,050 points")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("west")
+    # Points that do not pass cannot be selected.
+    drawn_points(page)
+    page.keyboard.press("v")
+    expect(selected_points(page)).to_have_text("1,000,050 points selected")

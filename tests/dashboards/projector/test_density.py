@@ -11,6 +11,7 @@ from PIL import Image
 
 from tests.dashboards.projector.conftest import NAMES, ROWS, Board
 from tracklight.dashboards.projector.schemas import (
+    ColumnFilter,
     EmbeddingRequest,
     LayoutPlaneRequest,
     LayoutRequest,
@@ -62,6 +63,35 @@ def test_tiles_leave_out_points_that_do_not_pass_filters(board: Board) -> None:
     for bad in ("[", '{"kind":{"range":[1]}}'):
         with pytest.raises(UsageError, match="the filters are not valid"):
             board.projector.tile(TileRequest(job, zoom=0, x=0, y=0, filters=bad))
+
+
+def test_points_that_do_not_pass_filters_are_not_found(board: Board) -> None:
+    job = start_layout(board)
+    layout = board.projector.layout(LayoutRequest(job))
+    x, y = float(layout.coordinates[0][5]), float(layout.coordinates[1][5])
+    kinds = np.arange(ROWS) % 4
+    for kind, expected in (1, 5), (0, None):
+        text = f'{{"kind":{{"values":["{NAMES[kind]}"]}}}}'
+        nearest = NearestRequest(job, x=x, y=y, radius=1e-3, filters=text)
+        assert board.projector.nearest(nearest).row == expected
+    elms = {"kind": ColumnFilter(values=[NAMES[1]])}
+    everything = [-1e4, -1e4, 1e4, -1e4, 1e4, 1e4, -1e4, 1e4]
+    inside = board.projector.inside(OutlineRequest(job, outline=everything, filters=elms))
+    assert inside.rows.tolist() == np.flatnonzero(kinds == 1).tolist()
+    bits = np.packbits(np.arange(ROWS) < 8, bitorder="little").tobytes()
+    positions = board.projector.positions(PositionsRequest(job, rows=bits, filters=elms))
+    assert positions.rows.tolist() == [1, 5]
+
+
+def test_filters_of_a_layout_of_some_rows(board: Board) -> None:
+    job = start_layout(board, np.packbits(np.arange(ROWS) >= 30, bitorder="little").tobytes())
+    elms = {"kind": ColumnFilter(values=[NAMES[1]])}
+    everything = [-1e4, -1e4, 1e4, -1e4, 1e4, 1e4, -1e4, 1e4]
+    inside = board.projector.inside(OutlineRequest(job, outline=everything, filters=elms))
+    assert inside.rows.tolist() == list(range(33, ROWS, 4))
+    bits = np.packbits(np.arange(ROWS) < 38, bitorder="little").tobytes()
+    positions = board.projector.positions(PositionsRequest(job, rows=bits, filters=elms))
+    assert positions.rows.tolist() == [33, 37]
 
 
 def test_layout_without_coordinates(board: Board) -> None:

@@ -145,6 +145,9 @@ def test_rows_are_sorted_on_the_server_and_returned_in_pages(board: Board) -> No
     assert read(limit=2, sort="height", descending=True) == (ROWS, [59, 58])
     assert read(limit=3, sort="kind") == (ROWS, [2, 6, 10])
     assert read(sort="kind", within=SOME_ROWS) == (6, [6, 5, 9, 7, 4, 8])
+    oaks = {"kind": ColumnFilter(values=["oak"])}
+    assert read(limit=2, filters=oaks, descending=True) == (ROWS // 4, [56, 52])
+    assert read(filters=oaks, within=SOME_ROWS) == (2, [4, 8])
     page = board.projector.rows(
         PointRowsRequest(trees, columns=["kind", "tree"], offset=4, limit=1)
     )

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from tests.server.run_table.tables import NOW, LogBuilder
 from tracklight.errors import UsageError
+from tracklight.formats.hparams import HParamValue
 from tracklight.server.notes import RunNote
 from tracklight.server.run_table.export import export_table
 from tracklight.server.run_table.queries import (
@@ -51,6 +52,25 @@ def test_pinned_runs_come_first_and_missing_values_last(table: RunTable) -> None
     assert sort(table) == ["r10", "r1", "r2", "r3", "r11"]
     assert sort(table, "last:loss") == ["r10", "r11", "r1", "r2", "r3"]
     assert sort(table, "-last:loss") == ["r10", "r2", "r1", "r11", "r3"]
+
+
+def test_metrics_at_a_step_are_the_last_values_up_to_it(table: RunTable) -> None:
+    def read(key: str) -> list[HParamValue | None]:
+        # Some rows are read without the others, until the column is needed as a whole.
+        kind, some = table.read_cells(key, np.array([4, 0]))
+        cells = table.get_column(key).take_cells(np.arange(len(table)))
+        assert (kind, some) == ("number", [cells[4], cells[0]])
+        return cells
+
+    first = read("at:0:loss")
+    assert first[:2] == [3.0, 2.0] and first[3:] == [None, 0.5]
+    assert isinstance(first[2], float) and math.isnan(first[2])
+    assert read("at:7:loss")[:2] == [1.0, 2.0]
+    assert read("at:-1:loss") == [None] * 5
+    assert sort(table, "at:0:loss") == ["r10", "r11", "r2", "r1", "r3"]
+    for key in ("at:loss", "at:1e3:loss", "at::loss"):
+        with pytest.raises(UsageError, match="there is no column"):
+            table.get_column(key)
 
 
 def test_sorts_by_several_columns_of_any_type(table: RunTable) -> None:

@@ -118,19 +118,33 @@ class DensityIndex:
         dominant[~counts.any(axis=1)] = NO_COLOR
         return dominant
 
-    def find_nearest(self, x: float, y: float, radius: float) -> int | None:
-        """Return the point that is nearest to a position, within a radius."""
-        points = self._list_in_box(x - radius, x + radius, y - radius, y + radius)
+    def find_nearest(
+        self, x: float, y: float, radius: float, passing: Bool | None = None
+    ) -> int | None:
+        """Return the point that is nearest to a position, within a radius.
+
+        Args:
+            x: The position.
+            y: The position.
+            radius: The largest distance.
+            passing: Which points can be found, in the order of the layout; all by default.
+        """
+        points = self._list_in_box(x - radius, x + radius, y - radius, y + radius, passing)
         if not len(points):
             return None
         squares = (self._x[points] - x) ** 2 + (self._y[points] - y) ** 2
         nearest = int(squares.argmin())
         return int(self._order[points[nearest]]) if squares[nearest] <= radius**2 else None
 
-    def find_inside(self, outline: Float64) -> Int32:
-        """Return the points inside a polygon (even-odd rule), in ascending order."""
+    def find_inside(self, outline: Float64, passing: Bool | None = None) -> Int32:
+        """Return the points inside a polygon (even-odd rule), in ascending order.
+
+        Args:
+            outline: The corners [corners, 2].
+            passing: Which points can be found, in the order of the layout; all by default.
+        """
         (left, bottom), (right, top) = outline.min(axis=0), outline.max(axis=0)
-        points = self._list_in_box(left, right, bottom, top)
+        points = self._list_in_box(left, right, bottom, top, passing)
         x, y = self._x[points].astype(np.float64), self._y[points].astype(np.float64)
         inside: Bool = np.zeros(len(points), np.bool_)
         for (ax, ay), (bx, by) in zip(outline, np.roll(outline, 1, axis=0), strict=True):
@@ -187,11 +201,14 @@ class DensityIndex:
         # A pixel of a deeper level has a quarter of the area.
         return max(1, self._max_counts[level] >> 2 * (zoom - level))
 
-    def _list_in_box(self, left: float, right: float, bottom: float, top: float) -> Int64:
+    def _list_in_box(
+        self, left: float, right: float, bottom: float, top: float, passing: Bool | None
+    ) -> Int64:
         """Return the sorted points inside a box."""
         candidates = self._list_candidates(left, right, bottom, top)
         x, y = self._x[candidates], self._y[candidates]
-        return candidates[(x >= left) & (x <= right) & (y >= bottom) & (y <= top)]
+        found = candidates[(x >= left) & (x <= right) & (y >= bottom) & (y <= top)]
+        return found if passing is None else found[passing[self._order[found]]]
 
     def _list_candidates(self, left: float, right: float, bottom: float, top: float) -> Int64:
         """Return the points of the tiles that a box touches; at most four of them are needed."""

@@ -92,7 +92,7 @@ class LayoutDensity:
 
         def build() -> TileResponse:
             index, _, context = self._get_index(request)
-            passing = self._get_passing(context, request.filters)
+            passing = self._get_passing(request.job, context, _parse_filters(request.filters))
             density = index.shade_tile(zoom, x, y, passing)
             if request.color is None:
                 return TileResponse(density, None)
@@ -108,7 +108,8 @@ class LayoutDensity:
     def find_nearest(self, request: NearestRequest) -> NearestResponse:
         """Return the point at a position."""
         index, layout, context = self._get_index(request)
-        found = index.find_nearest(request.x, request.y, request.radius)
+        passing = self._get_passing(request.job, context, _parse_filters(request.filters))
+        found = index.find_nearest(request.x, request.y, request.radius, passing)
         if found is None:
             return NearestResponse(None, request.x, request.y)
         x, y = layout[found].tolist()
@@ -118,7 +119,8 @@ class LayoutDensity:
         """Return the points inside an outline."""
         index, _, context = self._get_index(request)
         corners = request.outline[: len(request.outline) // 2 * 2]
-        found = index.find_inside(np.array(corners, np.float64).reshape(-1, 2))
+        passing = self._get_passing(request.job, context, request.filters)
+        found = index.find_inside(np.array(corners, np.float64).reshape(-1, 2), passing)
         rows: Int32 = found if context.rows is None else context.rows[found]
         return SearchResponse(len(rows), rows)
 
@@ -127,11 +129,10 @@ class LayoutDensity:
         layout, context = self._get_layout(request.job, request.axes)
         count = self._library.load(context.embedding).row_count
         mask = decode_row_bits(request.rows, count)
-        if context.rows is None:
-            found = rows = np.flatnonzero(mask).astype(np.int32)
-        else:
-            found = np.flatnonzero(mask[context.rows]).astype(np.int32)
-            rows = context.rows[found]
+        chosen = mask if context.rows is None else mask[context.rows]
+        passing = self._get_passing(request.job, context, request.filters)
+        found = np.flatnonzero(chosen if passing is None else chosen & passing).astype(np.int32)
+        rows = found if context.rows is None else context.rows[found]
         if len(rows) > request.limit:
             picked = np.linspace(0, len(rows) - 1, request.limit).astype(np.int64)
             found, rows = found[picked], rows[picked]
@@ -192,21 +193,19 @@ class LayoutDensity:
             )
         return layout[:, axes], context
 
-    def _get_passing(self, context: JobContext, filters: str) -> Bool | None:
+    def _get_passing(
+        self, job_key: str, context: JobContext, filters: ColumnFilters
+    ) -> Bool | None:
         """Return which points of a layout pass the filters; None for all."""
         if not filters:
             return None
-        try:
-            parsed = msgspec.json.decode(filters, type=ColumnFilters)
-        except msgspec.MsgspecError as error:
-            raise UsageError(
-                "projector.bad_filters", "the filters are not valid: {error}", error=error
-            ) from error
         embedding = self._library.load(context.embedding)
-        key = f"{context.embedding.mark} {embedding.revision} {id(context)} {filters}"
+        # A job key names the rows of the layout as well.
+        key = f"{context.embedding.mark} {embedding.revision} {job_key} "
+        key += msgspec.json.encode(filters).decode()
 
         def build() -> Bool:
-            by_row = filter_rows(embedding, parsed)
+            by_row = filter_rows(embedding, filters)
             if by_row is None:
                 by_row = np.ones(embedding.row_count, np.bool_)
             return by_row if context.rows is None else by_row[context.rows]
@@ -231,6 +230,17 @@ class LayoutDensity:
 
         by_row = self._codes.get_or_build(key, build)
         return by_row if context.rows is None else by_row[context.rows]
+
+
+def _parse_filters(filters: str) -> ColumnFilters:
+    if not filters:
+        return {}
+    try:
+        return msgspec.json.decode(filters, type=ColumnFilters)
+    except msgspec.MsgspecError as error:
+        raise UsageError(
+            "projector.bad_filters", "the filters are not valid: {error}", error=error
+        ) from error
 
 
 def _get_row(context: JobContext, index: int) -> int:

@@ -226,6 +226,9 @@ def make_rows_response(embedding: LoadedEmbedding, request: PointRowsRequest) ->
         order = embedding.get_column(request.sort).sort_rows(request.descending)
     if request.within is not None:
         order = order[decode_row_bits(request.within, embedding.row_count)[order]]
+    passing = filter_rows(embedding, request.filters)
+    if passing is not None:
+        order = order[passing[order]]
     rows = order[request.offset : request.offset + request.limit]
     cells = [[column.get_text(row) for row in rows.tolist()] for column in columns]
     return PointRowsResponse(len(order), rows, cells)

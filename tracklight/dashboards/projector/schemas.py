@@ -182,6 +182,8 @@ class ColumnFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 ColumnFilters = dict[str, ColumnFilter]
+#: Filters as JSON, for requests whose fields are parameters of a URL.
+FiltersText = Annotated[str, msgspec.Meta(max_length=100_000)]
 
 
 class TileRequest(LayoutPlaneRequest, kw_only=True):
@@ -196,29 +198,43 @@ class TileRequest(LayoutPlaneRequest, kw_only=True):
     x: NonNegativeInt
     y: NonNegativeInt
     color: Name | None = None
-    filters: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
+    filters: FiltersText = ""
     revision: NonNegativeInt = 0
 
 
 class NearestRequest(LayoutPlaneRequest, kw_only=True):
-    """The point of a layout that is nearest to a position, at most ``radius`` away."""
+    """The point of a layout that is nearest to a position, at most ``radius`` away.
+
+    ``filters`` are those of a `ColumnHistogramsRequest` as JSON: other points are left out.
+    """
 
     x: float
     y: float
     radius: Annotated[float, msgspec.Meta(gt=0)]
+    filters: FiltersText = ""
+    revision: NonNegativeInt = 0
 
 
 class OutlineRequest(LayoutPlaneRequest, kw_only=True):
-    """The points of a layout inside a polygon, given as ``x, y`` of each corner."""
+    """The points of a layout inside a polygon, given as ``x, y`` of each corner.
+
+    Points that do not pass the ``filters`` are left out.
+    """
 
     outline: Annotated[list[float], msgspec.Meta(min_length=6, max_length=20_000)]
+    filters: Annotated[ColumnFilters, msgspec.Meta(max_length=100)] = {}
 
 
 class PositionsRequest(LayoutPlaneRequest, kw_only=True):
-    """The positions of some rows, of a sample of them if they are more than ``limit``."""
+    """The positions of some rows, of a sample of them if they are more than ``limit``.
+
+    Rows that do not pass the ``filters`` are left out.
+    """
 
     rows: RowBits
     limit: Annotated[int, msgspec.Meta(ge=1, le=200_000)] = 20_000
+    filters: Annotated[ColumnFilters, msgspec.Meta(max_length=100)] = {}
+    revision: NonNegativeInt = 0
 
 
 class RegionsRequest(JobRequest):
@@ -269,11 +285,14 @@ class SearchRequest(EmbeddingRequest):
 class PointRowsRequest(EmbeddingRequest):
     """The labels of at most ``limit`` points from ``offset`` on, of all or of those ``within``.
 
-    Points are sorted by the column ``sort``, by row number if it is null.
+    Points that do not pass the ``filters`` are left out. Points are sorted by the column ``sort``,
+    by row number if it is null.
     """
 
     columns: Annotated[list[Name], msgspec.Meta(max_length=100)] = []
     within: RowBits | None = None
+    filters: Annotated[ColumnFilters, msgspec.Meta(max_length=100)] = {}
+    revision: NonNegativeInt = 0
     sort: Name | None = None
     descending: bool = False
     offset: NonNegativeInt = 0

@@ -44,9 +44,10 @@ class RunTableRequest(RunFilterRequest):
 
     ``columns`` are keys: ``name``, ``state``, ``start``, ``updated``, ``duration``, ``labels``,
     ``note``, ``host``, ``user``, ``commit``, ``command``, ``error``, ``alias``, ``points``,
-    ``tags``, ``bytes``, ``hparam:NAME``, ``last:TAG``, ``min:TAG``, ``max:TAG`` or ``step:TAG``.
-    With ``group_by``, rows are groups of runs with the same values, and the runs of the groups in
-    ``expanded``. ``aggregate`` tells how numbers of a group are combined.
+    ``tags``, ``bytes``, ``hparam:NAME``, ``last:TAG``, ``min:TAG``, ``max:TAG``, ``step:TAG`` (of
+    the last value) or ``at:STEP:TAG`` (the last value up to a step). With ``group_by``, rows are
+    groups of runs with the same values, and the runs of the groups in ``expanded``. ``aggregate``
+    tells how numbers of a group are combined.
     """
 
     columns: _Keys = []

@@ -20,11 +20,14 @@ import numpy as np
 from tracklight.analysis.experiments.hparam_columns import CellState
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.errors import ExpressionError, Message, UsageError
+from tracklight.server.run_table.run_columns import AT_FIELD, parse_metric_key
 from tracklight.server.run_table.table import RunTable, TableColumn
 from tracklight.types import Bool, Float64
 from tracklight.util.tokens import Token, TokenParser
 
 MAX_LENGTH = 5000
+#: Shorter texts are in too many tags to mean one of them.
+_MIN_PART_LENGTH = 3
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "~", ":"]
 TokenKind = Literal["word", "string", "operator", "(", ")", ",", "end"]
@@ -61,6 +64,7 @@ FUNCTIONS = {
     "min": "min",
     "max": "max",
     "step": "step",
+    "at": "at",
     "config": "hparam",
     "hparam": "hparam",
 }
@@ -217,6 +221,9 @@ class _Parser(TokenParser[TokenKind]):
             return None
         self._at += 2
         name = self._take_text(Message("filter.expected_metric", "Expected the name of a metric"))
+        key = f"{function}:{name.text}"
+        if function == AT_FIELD:
+            key = f"{function}:{self._parse_step(name.text)}:{name.text}"
         if self._peek().kind != ")":
             self._fail(
                 Message.format(
@@ -227,7 +234,20 @@ class _Parser(TokenParser[TokenKind]):
                 )
             )
         self._take()
-        return Field(f"{function}:{name.text}", start.offset)
+        return Field(key, start.offset)
+
+    def _parse_step(self, tag: str) -> str:
+        """Parse the second argument of ``at("val/acc", 1000)``."""
+        message = Message.format(
+            "filter.expected_step", 'Expected a step, such as at("{tag}", 1000)', tag=tag
+        )
+        if self._peek().kind != ",":
+            self._fail(message)
+        self._take()
+        step = self._peek()
+        if step.kind != "word" or parse_metric_key(f"{AT_FIELD}:{step.text}:{tag}") is None:
+            self._fail(message)
+        return self._take().text
 
     def _parse_comparison(self, field: Field) -> Expression:
         sign = self._take().text
@@ -328,11 +348,16 @@ class _Evaluator:
         if column is not None:
             return column
         kind, _, name = field.key.partition(":")
-        known = [*FIELDS, *self._table.list_hparams()]
-        if kind != "hparam":
-            known = self._table.list_metrics()
-        similar = difflib.get_close_matches(name, known, 1)
-        message = _describe_unknown(kind == "hparam", name, similar[0] if similar else None)
+        key = parse_metric_key(field.key)
+        if key is not None:
+            name = key.tag
+        metric = _find_similar_metric(name, self._table.list_metrics())
+        if kind == "hparam":
+            hparams = [*FIELDS, *self._table.list_hparams()]
+            similar = difflib.get_close_matches(name, hparams, 1)
+            message = _describe_unknown_hparam(name, similar[0] if similar else None, metric)
+        else:
+            message = _describe_unknown_metric(name, metric)
         raise ExpressionError(message, field.offset, self._text)
 
 
@@ -343,18 +368,47 @@ def _combine(function: np.ufunc, masks: Sequence[Bool], length: int, *, initial:
     return result
 
 
-def _describe_unknown(is_hparam: bool, name: str, similar: str | None) -> Message:
-    if is_hparam and similar is None:
+def _find_similar_metric(name: str, tags: Sequence[str]) -> str | None:
+    """Return the tag that is named or spelled like a text, or contains it, the shortest first."""
+    lower = name.lower()
+    named = [tag for tag in tags if tag.lower().rpartition("/")[2] == lower]
+    if not named and len(name) >= _MIN_PART_LENGTH:
+        named = [tag for tag in tags if lower in tag.lower()]
+    if named:
+        return min(named, key=len)
+    return next(iter(difflib.get_close_matches(name, tags, 1)), None)
+
+
+def _describe_unknown_hparam(name: str, similar: str | None, metric: str | None) -> Message:
+    call = "" if metric is None else 'last("{}")'.format(metric.replace('"', r"\""))
+    if similar is None and metric is None:
         return Message.format(
             "filter.unknown_hparam", "No run has a hyperparameter “{name}”", name=name
         )
-    if is_hparam:
+    if similar is None:
+        return Message.format(
+            "filter.unknown_hparam_metric",
+            "No run has a hyperparameter “{name}”; did you mean {call}?",
+            name=name,
+            call=call,
+        )
+    if metric is None:
         return Message.format(
             "filter.unknown_hparam_similar",
             "No run has a hyperparameter “{name}”; did you mean “{similar}”?",
             name=name,
             similar=similar,
         )
+    return Message.format(
+        "filter.unknown_hparam_either",
+        "No run has a hyperparameter “{name}”; did you mean “{similar}” or {call}?",
+        name=name,
+        similar=similar,
+        call=call,
+    )
+
+
+def _describe_unknown_metric(name: str, similar: str | None) -> Message:
     if similar is None:
         return Message.format("filter.unknown_metric", "No run has a metric “{name}”", name=name)
     return Message.format(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -33,6 +34,9 @@ Cell = bool | JsonNumber | None
 
 #: The prefixes of the keys of metrics: last, lowest and highest value, and the last step.
 METRIC_FIELDS = ("last", "min", "max", "step")
+#: The prefix of metrics at a step: ``at:1000:loss`` is the last value up to step 1000.
+AT_FIELD = "at"
+_AT_STEP = re.compile(r"-?\d{1,18}")
 _NO_HPARAMS: HParams = {}
 
 
@@ -230,6 +234,25 @@ class RunHParams:
         return inherit_hparams(own, self._overview.runs()) if own else {}
 
 
+class MetricKey(NamedTuple):
+    """What the key of a column of a metric means; ``step`` is that of `AT_FIELD`."""
+
+    field: str
+    tag: str
+    step: int = 0
+
+
+def parse_metric_key(key: str) -> MetricKey | None:
+    """Return the meaning of a key such as ``last:loss`` or ``at:1000:loss``; None for others."""
+    field, _, tag = key.partition(":")
+    if field in METRIC_FIELDS:
+        return MetricKey(field, tag)
+    step, _, tag = tag.partition(":")
+    if field == AT_FIELD and _AT_STEP.fullmatch(step):
+        return MetricKey(field, tag, int(step))
+    return None
+
+
 class RunMetrics:
     """The last, lowest and highest values of metrics, computed again only for grown runs."""
 
@@ -254,6 +277,35 @@ class RunMetrics:
                 cached = _CachedMetric(rows, self._update(tag, rows, cached))
                 self._cache.put(key, cached)
         return cached.columns
+
+    def read_column(self, key: MetricKey, rows: Mapping[str, RunRow]) -> tuple[Float64, Bool]:
+        """Return the values of a column in all runs, and which of them are missing."""
+        columns = self.read(key.tag, rows)
+        if key.field == AT_FIELD:
+            return self._read_at(key, list(rows), columns.is_present)
+        return get_metric_column(columns, key.field)
+
+    def read_some(self, key: MetricKey, runs: Sequence[str]) -> tuple[Float64, Bool]:
+        """Return the values of a column in some runs, without reading it in all others."""
+        columns = self._source.summary_columns(runs, key.tag)
+        if key.field == AT_FIELD:
+            return self._read_at(key, runs, columns.is_present)
+        return get_metric_column(columns, key.field)
+
+    def _read_at(
+        self, key: MetricKey, runs: Sequence[str], is_present: Bool
+    ) -> tuple[Float64, Bool]:
+        """Return the last values up to a step."""
+        from tracklight.analysis.experiments.metrics import MetricReduction, read_metric_values
+
+        values, is_missing = np.full(len(runs), np.nan), np.ones(len(runs), np.bool_)
+        present = np.flatnonzero(is_present).tolist()
+        if present:
+            keys = [(runs[at], key.tag) for at in present]
+            reduction = MetricReduction("step", step=key.step)
+            values[present], steps = read_metric_values(self._source, keys, reduction)
+            is_missing[present] = np.isnan(steps)
+        return values, is_missing
 
     def _update(
         self, tag: str, rows: Mapping[str, RunRow], cached: _CachedMetric | None

@@ -20,10 +20,10 @@ from tracklight.errors import RunNotFoundError, UsageError
 from tracklight.formats.hparams import HParamValue, RunStart
 from tracklight.server.notes import NotesDocument, RunNote
 from tracklight.server.run_table.run_columns import (
-    METRIC_FIELDS,
+    MetricKey,
     RunHParams,
     RunMetrics,
-    get_metric_column,
+    parse_metric_key,
 )
 from tracklight.server.run_table.run_states import (
     STATE_NAMES,
@@ -117,9 +117,9 @@ class _LogColumns:
         """Return a column in some rows without reading it in all others; None if it has to be."""
         kind, _, name = key.partition(":")
         names = [self.names[row] for row in rows.tolist()]
-        if kind in METRIC_FIELDS and name in self._scalar_tags:
-            columns = self._source.summary_columns(names, name)
-            values, is_missing = get_metric_column(columns, kind)
+        metric = parse_metric_key(key)
+        if metric is not None and metric.tag in self._scalar_tags:
+            values, is_missing = self._metrics.read_some(metric, names)
             pairs = zip(values.tolist(), is_missing.tolist(), strict=True)
             return [None if missing else value for value, missing in pairs]
         if kind == "hparam":
@@ -142,8 +142,9 @@ class _LogColumns:
         kind, _, name = key.partition(":")
         if kind == "hparam":
             return self._build_hparam(key, name)
-        if kind in METRIC_FIELDS and name in self._scalar_tags:
-            return self._build_metric(name, kind)
+        metric = parse_metric_key(key)
+        if metric is not None and metric.tag in self._scalar_tags:
+            return self._build_metric(key, metric)
         return None
 
     def _build_hparam(self, key: str, name: str) -> TableColumn | None:
@@ -153,9 +154,9 @@ class _LogColumns:
             return None
         return make_column(key, cells)
 
-    def _build_metric(self, tag: str, field: str) -> TableColumn:
-        values, is_missing = get_metric_column(self._metrics.read(tag, self._runs), field)
-        return make_number_column(f"{field}:{tag}", "number", values, is_missing)
+    def _build_metric(self, key: str, metric: MetricKey) -> TableColumn:
+        values, is_missing = self._metrics.read_column(metric, self._runs)
+        return make_number_column(key, "number", values, is_missing)
 
     # ---- columns of all runs
 
@@ -283,7 +284,7 @@ class RunTable:
         column = self.find_column(key)
         if column is not None:
             return column
-        if key.partition(":")[0] not in ("hparam", *METRIC_FIELDS):
+        if key.partition(":")[0] != "hparam" and parse_metric_key(key) is None:
             raise UsageError(
                 "runs.unknown_column",
                 'there is no column "{key}"; use hparam:NAME, last:TAG, min:TAG or max:TAG',
@@ -300,7 +301,7 @@ class RunTable:
         if not self._log.is_cached(key):
             cells = self._log.find_cells(key, rows)
             if cells is not None:
-                is_metric = key.partition(":")[0] in METRIC_FIELDS
+                is_metric = parse_metric_key(key) is not None
                 return ("number" if is_metric else make_column(key, cells).kind), cells
         column = self.get_column(key)
         return column.kind, column.take_cells(rows)

@@ -792,9 +792,10 @@ export interface RunTableGroup {
 /**
  * A page of the table of runs. `columns` are keys: `name`, `state`, `start`, `updated`, `duration`,
  * `labels`, `note`, `host`, `user`, `commit`, `command`, `error`, `alias`, `points`, `tags`,
- * `bytes`, `hparam:NAME`, `last:TAG`, `min:TAG`, `max:TAG` or `step:TAG`. With `group_by`, rows are
- * groups of runs with the same values, and the runs of the groups in `expanded`. `aggregate` tells
- * how numbers of a group are combined.
+ * `bytes`, `hparam:NAME`, `last:TAG`, `min:TAG`, `max:TAG`, `step:TAG` (of the last value) or
+ * `at:STEP:TAG` (the last value up to a step). With `group_by`, rows are groups of runs with the
+ * same values, and the runs of the groups in `expanded`. `aggregate` tells how numbers of a group
+ * are combined.
  */
 export interface RunTableRequest extends RunFilterRequest {
   /** Default: `[]`. */
@@ -3555,11 +3556,18 @@ export interface MatchResponse {
   readonly matched: number;
 }
 
-/** The point of a layout that is nearest to a position, at most `radius` away. */
+/**
+ * The point of a layout that is nearest to a position, at most `radius` away. `filters` are those
+ * of a `ColumnHistogramsRequest` as JSON: other points are left out.
+ */
 export interface NearestRequest extends LayoutPlaneRequest {
   readonly x: number;
   readonly y: number;
   readonly radius: number;
+  /** Default: `""`. */
+  readonly filters?: string;
+  /** Default: `0`. */
+  readonly revision?: number;
 }
 
 /** The row and position of the nearest point, null if there is none. */
@@ -3589,9 +3597,14 @@ export interface NeighborsResponse {
   readonly exact: boolean;
 }
 
-/** The points of a layout inside a polygon, given as `x, y` of each corner. */
+/**
+ * The points of a layout inside a polygon, given as `x, y` of each corner. Points that do not pass
+ * the `filters` are left out.
+ */
 export interface OutlineRequest extends LayoutPlaneRequest {
   readonly outline: readonly number[];
+  /** Default: `{}`. */
+  readonly filters?: Readonly<Record<string, ColumnFilter>>;
 }
 
 /** Principal component analysis. */
@@ -3622,13 +3635,18 @@ export interface PointResponse {
 }
 
 /**
- * The labels of at most `limit` points from `offset` on, of all or of those `within`. Points are
- * sorted by the column `sort`, by row number if it is null.
+ * The labels of at most `limit` points from `offset` on, of all or of those `within`. Points that
+ * do not pass the `filters` are left out. Points are sorted by the column `sort`, by row number if
+ * it is null.
  */
 export interface PointRowsRequest extends EmbeddingRequest {
   /** Default: `[]`. */
   readonly columns?: readonly string[];
   readonly within?: Base64 | null;
+  /** Default: `{}`. */
+  readonly filters?: Readonly<Record<string, ColumnFilter>>;
+  /** Default: `0`. */
+  readonly revision?: number;
   readonly sort?: string | null;
   /** Default: `false`. */
   readonly descending?: boolean;
@@ -3645,11 +3663,18 @@ export interface PointRowsResponse {
   readonly cells: readonly (readonly string[])[];
 }
 
-/** The positions of some rows, of a sample of them if they are more than `limit`. */
+/**
+ * The positions of some rows, of a sample of them if they are more than `limit`. Rows that do not
+ * pass the `filters` are left out.
+ */
 export interface PositionsRequest extends LayoutPlaneRequest {
   readonly rows: Base64;
   /** Default: `20000`. */
   readonly limit?: number;
+  /** Default: `{}`. */
+  readonly filters?: Readonly<Record<string, ColumnFilter>>;
+  /** Default: `0`. */
+  readonly revision?: number;
 }
 
 /** The positions of rows that have one. */

@@ -12,6 +12,7 @@ import {
   BINS,
   canFilter,
   type ColumnFilter,
+  type ColumnFilters,
   countRanges,
   countValues,
   type HistogramBar,
@@ -106,9 +107,12 @@ export class PointFilters {
     return filters;
   });
 
-  /** The filters for tiles, as JSON; a range being dragged changes them when it is released. */
-  readonly tileFilters = $derived.by(() =>
-    this.#stored.size > 0 ? JSON.stringify(Object.fromEntries(this.#stored)) : '',
+  /** The filters for requests; a range being dragged changes them when it is released. */
+  readonly stored = $derived.by<ColumnFilters>(() => Object.fromEntries(this.#stored));
+
+  /** The filters as JSON, for parameters of a URL. */
+  readonly storedText = $derived.by(() =>
+    this.#stored.size > 0 ? JSON.stringify(this.stored) : '',
   );
 
   /** The columns with a filter. */

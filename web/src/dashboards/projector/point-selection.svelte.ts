@@ -62,6 +62,12 @@ export class PointSelection {
     if (this.selected) this.restore({ selected: null, isolated: this.selected });
   }
 
+  /** Show all points but the selected ones, in a layout of their own. */
+  isolateOthers(): void {
+    if (!this.selected) return;
+    this.restore({ selected: null, isolated: invertMask(this.selected, this.isolated) });
+  }
+
   hide(): void {
     if (!this.selected) return;
     const hidden = combineMask(this.hidden, this.selectedRows, this.#rowCount, 'add');
@@ -92,7 +98,7 @@ export class PointSelection {
     const count = this.#rowCount;
     if (value === '' || count === 0) return null;
     if (!value.startsWith(HASH_PREFIX)) {
-      const mask = createMask(count, parseRowRanges(value));
+      const mask = parseRowRanges(value, count);
       return countRows(mask) > 0 ? mask : null;
     }
     const stored = this.#stored.get(value);

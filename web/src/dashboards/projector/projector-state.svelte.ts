@@ -278,6 +278,30 @@ export class ProjectorState {
     if (!Number.isNaN(x)) this.camera.focus([x, y, z], FOCUS_ZOOM);
   }
 
+  /** Hide the selected points. Tiles have all points of a layout, so that they get another one. */
+  hideSelection(): void {
+    if (this.usesTiles) this.selection.isolateOthers();
+    else this.selection.hide();
+  }
+
+  /** Select the visible points that are not selected. */
+  async invertSelection(): Promise<void> {
+    const { appearance, filters, selection, layouts } = this;
+    const { planeRequest, density } = layouts;
+    // Only the server knows which points of tiles pass the filters.
+    if (!planeRequest || !density || filters.names.length === 0)
+      return selection.invert(appearance.visible);
+    const [x = 0, y = 0] = density.center;
+    const { extent } = density;
+    const [left, right, top, bottom] = [x - extent, x + extent, y + extent, y - extent];
+    const { rows } = await this.context.queries.mutate('POST projector/inside', {
+      ...planeRequest,
+      outline: [left, bottom, right, bottom, right, top, left, top],
+      filters: filters.stored,
+    });
+    selection.invert(selection.toMask(rows));
+  }
+
   clearSimilar(): void {
     this.params.similarText.set('');
     this.similarImage = null;
@@ -381,7 +405,7 @@ export function registerProjectorShortcuts(
   projector: ProjectorState,
   focusSearch: () => void,
 ): () => void {
-  const { camera, selection, params, appearance } = projector;
+  const { camera, selection, params } = projector;
   const toggleTool = (tool: DragTool) => (): void => {
     projector.dragTool = projector.dragTool === tool ? 'move' : tool;
   };
@@ -394,8 +418,12 @@ export function registerProjectorShortcuts(
     { keys: 'b', label: m.shortcutBox, run: toggleTool('box') },
     { keys: 'l', label: m.shortcutLasso, run: toggleTool('lasso') },
     { keys: 'i', label: m.shortcutIsolate, run: () => selection.isolate() },
-    { keys: 'h', label: m.shortcutHide, run: () => selection.hide() },
-    { keys: 'v', label: common.invertSelection, run: () => selection.invert(appearance.visible) },
+    { keys: 'h', label: m.shortcutHide, run: () => projector.hideSelection() },
+    {
+      keys: 'v',
+      label: common.invertSelection,
+      run: () => void projector.invertSelection(),
+    },
     { keys: 'a', label: m.shortcutUnhideAll, run: () => selection.showAll() },
     { keys: 'Escape', label: common.clearSelection, run: () => projector.clearSelection() },
   ];

@@ -45,7 +45,10 @@ test('encodes a mask as bits and decodes it', () => {
 
 test('formats consecutive rows as ranges', () => {
   expect(formatRowRanges([1, 2, 3, 7])).toBe('1-3,7');
-  expect(parseRowRanges('1-3,7')).toEqual([1, 2, 3, 7]);
-  expect(parseRowRanges('')).toEqual([]);
-  expect(parseRowRanges('x,5')).toEqual([5]);
+  const parse = (text: string): number[] => [...listRows(parseRowRanges(text, 9))];
+  expect(parse('1-3,7')).toEqual([1, 2, 3, 7]);
+  expect(parse('')).toEqual([]);
+  expect(parse('x,5,-2,3-1,8-20')).toEqual([5, 8]);
+  // Millions of points can be selected at once.
+  expect(countRows(parseRowRanges('0-2999999', 3_000_000))).toBe(3_000_000);
 });

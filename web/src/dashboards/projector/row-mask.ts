@@ -70,13 +70,12 @@ export function formatRowRanges(rows: ArrayLike<number>): string {
   return parts.join(',');
 }
 
-const MAX_PARSED_ROWS = 1_000_000;
-
-export function parseRowRanges(text: string): number[] {
-  const rows: number[] = [];
+/** Parse rows of the URL; those from `count` on are ignored. */
+export function parseRowRanges(text: string, count: number): RowMask {
+  const mask = new Uint8Array(count);
   for (const part of text.split(',')) {
     const [first = NaN, last = first] = part.split('-').map((end) => parseInt(end, 10));
-    for (let row = first; row <= last && rows.length < MAX_PARSED_ROWS; row++) rows.push(row);
+    if (first <= last) mask.fill(1, first, last + 1);
   }
-  return rows;
+  return mask;
 }

@@ -21,6 +21,7 @@ const FIELDS: FilterFields = {
     { name: 'a b', type: 'bool', distinct: 1, low: null, high: null, values: [true] },
   ],
   metrics: ['val/loss', 'train/loss'],
+  displayNames: { 'hparam:opt': 'Optimizer', 'last:val/loss': 'Validation error' },
   labels: ['best'],
   states: ['running', 'finished'],
 };
@@ -35,7 +36,10 @@ function complete(marked: string): string[] {
 
 test.each([
   ['st|', ['state ', 'start ', 'step(', 'last(']],
-  ['lr < 1 and o|', ['lr < 1 and opt ']],
+  [
+    'lr < 1 and o|',
+    ['lr < 1 and opt ', 'lr < 1 and last("val/loss") ', 'lr < 1 and last("train/loss") '],
+  ],
   ['state = |', ['state = running ', 'state = finished ']],
   ['state = fin|', ['state = finished ']],
   ['state in (running, f|)', ['state in (running, finished )']],
@@ -43,7 +47,18 @@ test.each([
   ['tag:|', ['tag:best ']],
   ['last(|', ['last("val/loss") ', 'last("train/loss") ']],
   ['min("tr|', ['min("train/loss") ']],
-  ['a|', ['config("a b") ', 'name ', 'state ', 'start ', 'last(', 'max(']],
+  ['at("tr|', ['at("train/loss", ']],
+  [
+    'a|',
+    [
+      ...['config("a b") ', 'at(', 'name ', 'state ', 'start ', 'last(', 'max('],
+      ...['last("val/loss") ', 'last("train/loss") '],
+    ],
+  ],
+  ['val|', ['last("val/loss") ']],
+  ['Optimiz|', ['opt ']],
+  ['error|', ['last("val/loss") ']],
+  ['last(valid|', ['last("val/loss") ']],
   ['lr < |', ['lr < 0.1 ', 'lr < 1 ']],
 ])('%s', (marked, expected) => {
   expect(complete(marked)).toEqual(expected);

@@ -8,6 +8,8 @@ export interface FilterFields {
   readonly plain: readonly { readonly name: string; readonly hint: string }[];
   readonly hparams: readonly HParamColumn[];
   readonly metrics: readonly string[];
+  /** Display names of hyperparameters and metrics, by the keys of their columns. */
+  readonly displayNames: Readonly<Record<string, string>>;
   readonly labels: readonly string[];
   readonly states: readonly string[];
 }
@@ -15,6 +17,8 @@ export interface FilterFields {
 export interface Completion extends Option {
   /** Replaces the characters from `start` to the caret. */
   readonly insert: string;
+  /** The texts that find it: the name, and the display name if there is one; the key by default. */
+  readonly names?: readonly string[];
 }
 
 export interface Completions {
@@ -23,10 +27,11 @@ export interface Completions {
 }
 
 const MAX_COMPLETIONS = 12;
-const FUNCTIONS = ['last', 'min', 'max', 'step'];
+const FUNCTIONS = ['last', 'min', 'max', 'step', 'at'];
 const PARTIAL = /[^\s()[\],"'<>=!~:]*$/;
 const QUOTED_PARTIAL = /(["'])(?:[^"'\\]|\\.)*$/;
 const METRIC_CALL = /\b(?:last|min|max|step)\(\s*$/i;
+const AT_CALL = /\bat\(\s*$/i;
 const CONFIG_CALL = /\b(?:config|hparam)\(\s*$/i;
 /** The field of a comparison or of a list that is being typed. */
 const COMPARED = /([^\s()[\],"'<>=!~:]+)\s*(?:[=!<>]=|[=:<>])\s*$/;
@@ -41,26 +46,57 @@ export function completeFilter(text: string, caret: number, fields: FilterFields
   const start = caret - partial.length;
   const before = typed.slice(0, start);
   const word = partial.replace(/^["']/, '').toLowerCase();
-  const options = listCandidates(before, fields)
-    .filter(({ key }) => key.toLowerCase().includes(word) && key.toLowerCase() !== word)
+  const options = listCandidates(before, fields, word)
+    .filter(({ key, names = [key] }) => {
+      const isFound = names.some((name) => name.toLowerCase().includes(word));
+      return isFound && key.toLowerCase() !== word;
+    })
     .sort((a, b) => rank(a, word) - rank(b, word))
     .slice(0, MAX_COMPLETIONS);
   return { start, options };
 }
 
 /** Names that begin with the word come first. */
-function rank({ key }: Completion, word: string): number {
-  return key.toLowerCase().startsWith(word) ? 0 : 1;
+function rank({ key, names = [key] }: Completion, word: string): number {
+  return names.some((name) => name.toLowerCase().startsWith(word)) ? 0 : 1;
 }
 
-function listCandidates(before: string, fields: FilterFields): Completion[] {
-  if (METRIC_CALL.test(before))
-    return fields.metrics.map((tag) => ({ key: tag, label: tag, insert: `"${tag}") ` }));
+function listCandidates(before: string, fields: FilterFields, word: string): Completion[] {
+  const { displayNames } = fields;
+  const isAt = AT_CALL.test(before);
+  if (isAt || METRIC_CALL.test(before))
+    return fields.metrics.map((tag) => ({
+      ...{ key: tag, label: tag, insert: isAt ? `"${tag}", ` : `"${tag}") ` },
+      ...describe(tag, displayNames[`last:${tag}`]),
+    }));
   if (CONFIG_CALL.test(before))
-    return fields.hparams.map(({ name }) => ({ key: name, label: name, insert: `"${name}") ` }));
+    return fields.hparams.map(({ name }) => ({
+      ...{ key: name, label: name, insert: `"${name}") ` },
+      ...describe(name, displayNames[`hparam:${name}`]),
+    }));
   const field = (COMPARED.exec(before) ?? LISTED.exec(before))?.[1];
   if (field !== undefined) return listValues(field, fields).map(makeValue);
-  return listTerms(fields);
+  // A part of the name of a metric is enough to find it.
+  return word === '' ? listTerms(fields) : [...listTerms(fields), ...listLastValues(fields)];
+}
+
+/** Explain a name by its display name, and find it by both. */
+function describe(name: string, displayName: string | undefined): Partial<Completion> {
+  return displayName === undefined
+    ? { names: [name] }
+    : { names: [name, displayName], hint: displayName };
+}
+
+function listLastValues({ metrics, displayNames }: FilterFields): Completion[] {
+  return metrics.map((tag) => {
+    const call = `last("${tag}")`;
+    return {
+      key: call,
+      label: call,
+      insert: `${call} `,
+      ...describe(tag, displayNames[`last:${tag}`]),
+    };
+  });
 }
 
 function listValues(field: string, fields: FilterFields): readonly string[] {
@@ -74,7 +110,7 @@ function makeValue(value: string): Completion {
   return { key: value, label: value, insert: `${quote(value)} ` };
 }
 
-function listTerms({ plain, hparams, metrics }: FilterFields): Completion[] {
+function listTerms({ plain, hparams, metrics, displayNames }: FilterFields): Completion[] {
   return [
     ...plain.map(({ name, hint }) => ({ key: name, label: name, hint, insert: `${name} ` })),
     ...hparams.map(({ name, values }) => ({
@@ -82,10 +118,11 @@ function listTerms({ plain, hparams, metrics }: FilterFields): Completion[] {
       label: name,
       hint: values.slice(0, 3).map(String).join(', '),
       insert: PLAIN_WORD.test(name) ? `${name} ` : `config("${name}") `,
+      ...describe(name, displayNames[`hparam:${name}`]),
     })),
     ...(metrics.length > 0 ? FUNCTIONS : []).map((name) => ({
       key: name,
-      label: `${name}("…")`,
+      label: name === 'at' ? 'at("…", 1000)' : `${name}("…")`,
       hint: metrics[0] ?? '',
       insert: `${name}(`,
     })),

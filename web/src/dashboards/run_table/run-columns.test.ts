@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { ColumnListResponse } from '../../api/client';
-import { getColumnDescription, getColumnTitle, listColumnOptions } from './run-columns';
+import { formatCell, getColumnDescription, getColumnTitle, listColumnOptions } from './run-columns';
 
 const AVAILABLE: ColumnListResponse = {
   hparams: [
@@ -22,6 +22,9 @@ test.each([
   ['last:val/acc', 'Accuracy'],
   ['min:val/acc', 'min Accuracy'],
   ['max:loss', 'max loss'],
+  ['at:2500:val/acc', 'Accuracy at step 2,500'],
+  ['at:0:a:b', 'a:b at step 0'],
+  ['last:at:1:x', 'at:1:x'],
   ['start', 'Start time'],
 ])('the title of %s is %s', (key, title) => {
   expect(getColumnTitle(key, AVAILABLE)).toBe(title);
@@ -30,6 +33,15 @@ test.each([
 test('tooltips have the name that filters use', () => {
   expect(getColumnDescription('hparam:lr', AVAILABLE)).toContain('lr');
   expect(getColumnDescription('min:val/acc', AVAILABLE)).toContain('val/acc');
+  expect(getColumnDescription('at:10:val/acc', AVAILABLE)).toBe(
+    'Last value of val/acc up to step 10',
+  );
+});
+
+test('an empty text is not a missing value', () => {
+  const format = (value: string | null): string =>
+    formatCell('hparam:note', 'text', value, new Date()).text;
+  expect([format(''), format(null), format('x')]).toEqual(['(empty)', '', 'x']);
 });
 
 test('columns are chosen by their display names', () => {

@@ -55,23 +55,46 @@ const PLAIN_TITLES: Readonly<Record<string, string>> = {
 /** The plain columns that can be shown besides the name. */
 export const PLAIN_KEYS = Object.keys(PLAIN_TITLES).filter((key) => key !== 'name');
 
-const SUMMARY_TITLES: Readonly<Record<string, (tag: string) => string>> = {
+const SUMMARY_TITLES: Readonly<Record<string, (tag: string, step: number) => string>> = {
   last: (tag) => tag,
   min: (tag) => m.columnMin({ tag }),
   max: (tag) => m.columnMax({ tag }),
   step: (tag) => m.columnStep({ tag }),
+  at: (tag, step) => m.columnAt({ tag, step: formatInteger(step) }),
 };
 
-export function splitKey(key: string): readonly [kind: string, name: string] {
+/** The parts of a key: `last:loss`, or `at:1000:loss` with a step. */
+interface KeyParts {
+  /** Empty for a plain column. */
+  readonly kind: string;
+  readonly name: string;
+  readonly step: number;
+}
+
+function splitKey(key: string): KeyParts {
   const at = key.indexOf(':');
-  return at < 0 ? ['', key] : [key.slice(0, at), key.slice(at + 1)];
+  if (at < 0) return { kind: '', name: key, step: 0 };
+  const [kind, rest] = [key.slice(0, at), key.slice(at + 1)];
+  const [, step = '0', name = rest] = (kind === 'at' ? /^(-?\d+):(.*)$/s.exec(rest) : null) ?? [];
+  return { kind, name, step: Number(step) };
+}
+
+/** Return the key of a metric: `summary` is `last`, `min`, `max`, `step` or `at:` with a step. */
+export function makeMetricKey(summary: string, tag: string): string {
+  return `${summary}:${tag}`;
+}
+
+/** Whether a column has values of a metric. */
+export function isMetricValue(key: string): boolean {
+  return ['last', 'min', 'max', 'at'].includes(splitKey(key).kind);
 }
 
 export function getColumnTitle(key: string, available: ColumnListResponse): string {
-  const [kind, name] = splitKey(key);
+  const { kind, name, step } = splitKey(key);
   if (kind === '') return PLAIN_TITLES[name] ?? name;
-  const shown = available.display_names[key] ?? name;
-  return SUMMARY_TITLES[kind]?.(shown) ?? shown;
+  const named = kind === 'at' ? `last:${name}` : key;
+  const shown = available.display_names[named] ?? name;
+  return SUMMARY_TITLES[kind]?.(shown, step) ?? shown;
 }
 
 /** Return the display name of a hyperparameter, or its name. */
@@ -86,10 +109,11 @@ export function getMetricTitle(tag: string, available: ColumnListResponse): stri
 
 /** Return the tooltip of a title, with the name that filters use. */
 export function getColumnDescription(key: string, available: ColumnListResponse): string {
-  const [kind, name] = splitKey(key);
+  const { kind, name, step } = splitKey(key);
   if (kind === 'hparam') return m.columnHparamHint({ name });
   if (kind === 'last') return m.columnLastHint({ tag: name });
-  if (kind !== '') return SUMMARY_TITLES[kind]?.(name) ?? name;
+  if (kind === 'at') return m.columnAtHint({ tag: name, step: formatInteger(step) });
+  if (kind !== '') return SUMMARY_TITLES[kind]?.(name, step) ?? name;
   return getColumnTitle(key, available);
 }
 
@@ -132,6 +156,8 @@ const SHORT_COMMIT = 8;
 /** Return the text of a cell. */
 export function formatCell(key: string, kind: ColumnKind, value: CellValue, now: Date): CellText {
   if (value === null) return EMPTY;
+  // An empty text is a value; a missing one is not.
+  if (value === '') return { text: m.emptyValue, title: m.emptyValue };
   if (kind === 'state') {
     const state = String(value);
     return { text: STATE_LABELS[state] ?? state, title: STATE_HINTS[state] ?? '' };
@@ -199,7 +225,7 @@ export function listColumnOptions(
     {
       title: common.metrics,
       options: available.metrics.map((tag) =>
-        option(`${summary}:${tag}`, getMetricTitle(tag, available)),
+        option(makeMetricKey(summary, tag), getMetricTitle(tag, available)),
       ),
     },
   ];

@@ -113,6 +113,7 @@ export function getFactTitle(name: string): string {
 
 export function formatPlainValue(value: CellValue): string {
   if (value === null) return '';
+  if (value === '') return m.emptyValue;
   return typeof value === 'number' ? formatValue(value, 6) : String(value);
 }
 
