@@ -53,5 +53,7 @@ test('the first baseline is a run of the charts', () => {
   expect(chooseBaseline(['a/profile', 'a/train', 'b'], [['a/train', 'b'], ['b']])).toBe('b');
   expect(chooseBaseline(['a', 'b'], [['a', 'b']])).toBe('a');
   expect(chooseBaseline(['a', 'b'], [])).toBe('a');
+  // Tags that no other run has compare nothing.
+  expect(chooseBaseline(['a', 'b', 'c', 'd'], [['a'], ['a'], ['b', 'c', 'd']])).toBe('b');
   expect(chooseBaseline(['a', 'b'], [['b']], 'a')).toBe('a');
 });

@@ -305,8 +305,8 @@ export function getBandLabel(center: BandCenter, spread: BandSpread): string {
 }
 
 /**
- * Set the mode. A comparison without a baseline starts with the first visible run that is in most of
- * `charts`: many runs have only a profile, a graph or few of the tags.
+ * Set the mode. A comparison without a baseline starts with the first visible run to which most lines
+ * of `charts` can be compared: many runs have only a profile, a graph or tags that others lack.
  *
  * @param charts The runs in each chart on screen.
  */
@@ -317,7 +317,9 @@ export function setLineMode(
   charts: readonly ReadonlySet<string>[],
 ): void {
   if (mode === 'baseline' && runs.baseline === null) {
-    const counts = runs.visible.map(({ name }) => charts.filter((chart) => chart.has(name)).length);
+    const counts = runs.visible.map(({ name }) =>
+      charts.reduce((count, chart) => count + (chart.has(name) ? chart.size : 0), 0),
+    );
     const best = runs.visible[counts.indexOf(Math.max(...counts))];
     if (best) runs.setBaseline(best.name);
   }
