@@ -348,7 +348,8 @@ _STATUS_BY_ERROR: dict[type[Exception], tuple[int, Message]] = {
         Message(
             "hints.graph_file",
             "Supported files: GraphDef (.pb, .pbtxt), saved_model.pb, TensorFlow Lite, ONNX, "
-            "torch.export (.pt2), Keras (.keras, .h5, JSON), safetensors, and StableHLO as text.",
+            "torch.export (.pt2), TorchScript, Keras (.keras, .h5, JSON), safetensors, and "
+            "StableHLO as text.",
         ),
     ),
     errors.SaveError: (

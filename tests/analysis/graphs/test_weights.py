@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,3 +115,29 @@ def test_safetensors_with_a_config_have_its_settings() -> None:
     settings = graph.describe(0).attributes
     assert (settings["hidden_size"], settings["id2label"]) == ("16", '{"0": "a"}')
     assert read_weights(graph, 2)["b"].tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ["whole.keras", "old.h5"])
+def test_layers_of_keras_files_have_their_weights(name: str) -> None:
+    h5py = pytest.importorskip("h5py")
+    data = (FILES.parent / "weights" / name).read_bytes()
+    graph = parse_graph_file(name, data)
+    found = [
+        (array.shape, float(array.astype(np.float64).sum()))
+        for node in range(len(graph))
+        for array in read_weights(graph, node).values()
+    ]
+    if name.endswith(".keras"):
+        data = zipfile.ZipFile(io.BytesIO(data)).read("model.weights.h5")
+    stored: list[tuple[tuple[int, ...], float]] = []
+
+    def add(path: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and not path.startswith("optimizer"):
+            stored.append((item.shape, float(np.asarray(item, np.float64).sum())))
+
+    with h5py.File(io.BytesIO(data)) as file:
+        file.visititems(add)
+    assert len(stored) == 3 and sorted(found) == sorted(stored)
+    parameters = {layer: graph.describe(node).parameters for node, layer in enumerate(graph.names)}
+    assert parameters == {"input_layer": 0, "words": 36, "flatten": 0, "out": 27}
+    assert set(read_weights(graph, graph.names.index("out"))) in ({"0", "1"}, {"kernel", "bias"})

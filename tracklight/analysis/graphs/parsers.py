@@ -29,8 +29,10 @@ from tracklight.analysis.graphs.model_files.tflite import TFLITE_MAGIC, parse_tf
 from tracklight.analysis.graphs.model_files.torchscript import is_torchscript, parse_torchscript
 from tracklight.analysis.graphs.model_files.weight_files import (
     HDF5_MAGIC,
+    KERAS_CONFIG,
     is_safetensors,
     list_safetensors,
+    parse_keras_archive,
     parse_keras_hdf5,
     parse_safetensors,
     parse_safetensors_archive,
@@ -71,9 +73,6 @@ _ZIP_MAGIC = b"PK\x03\x04"
 #: How many bytes of a file are examined to detect a text format.
 _HEAD_BYTES = 64 << 10
 
-#: The file in a .keras archive that describes the layers.
-_KERAS_CONFIG = "config.json"
-_MAX_KERAS_CONFIG_BYTES = 64 << 20
 
 #: Takes about 30 seconds to parse; the same graph in binary form takes one.
 MAX_PBTXT_CHARACTERS = 32_000_000
@@ -188,8 +187,8 @@ def _parse_archive(data: bytes) -> Graph:
         return parse_torchscript(archive)
     if list_safetensors(archive):
         return parse_safetensors_archive(archive)
-    if _KERAS_CONFIG in archive.names:
-        return parse_keras(archive.read(_KERAS_CONFIG, _MAX_KERAS_CONFIG_BYTES))
+    if KERAS_CONFIG in archive.names:
+        return parse_keras_archive(archive, data)
     raise FormatError(
         "graphs.unknown_archive",
         "it is an archive, but neither a .keras file nor a model of torch.export (.pt2) or "

@@ -1,24 +1,33 @@
-"""Parse model files that have weights: Keras HDF5 files, and safetensors.
+"""Parse model files that have weights: Keras files, and safetensors.
 
-A legacy Keras file (``model.save("model.h5")``) has the description of the model, so its graph is
-shown. A safetensors file has only tensors: its graph has a node for each module that owns some,
-without edges. In an archive with a ``config.json``, as Hugging Face writes it beside them, there is
-a node with these settings.
+A Keras file (``model.save("model.keras")``, or ``"model.h5"``) has the description of the model, so
+its graph is shown, and the weights belong to its layers. A safetensors file has only tensors: its
+graph has a node for each module that owns some, without edges. In an archive with a
+``config.json``, as Hugging Face writes it beside them, there is a node with these settings.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from tracklight.analysis.graphs.keras import parse_keras
-from tracklight.analysis.graphs.model import Graph, TensorSpec, WeightReader, format_output
+from tracklight.analysis.graphs.model import (
+    Graph,
+    NodeDetails,
+    TensorSpec,
+    WeightReader,
+    format_output,
+)
 from tracklight.analysis.graphs.model_files.archives import ModelArchive
 from tracklight.analysis.graphs.model_files.graph_builder import TensorGraphBuilder
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, MissingDependencyError
 from tracklight.formats.checkpoints.hdf5 import read_root_attribute
 from tracklight.formats.checkpoints.registry import open_tensor_bytes
 
@@ -26,6 +35,9 @@ HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
 #: Its suffix determines the reader.
 _FILE_NAME = "model.safetensors"
+#: The description of the model in a ``.keras`` file.
+KERAS_CONFIG = "config.json"
+_MAX_KERAS_CONFIG_BYTES = 64 << 20
 #: The settings of a model of Hugging Face.
 _CONFIG = "config.json"
 #: The op of a node that stands for a module.
@@ -54,7 +66,64 @@ def parse_keras_hdf5(data: bytes) -> Graph:
             "it is an HDF5 file without a Keras model; save the whole model, or upload the output "
             "of model.to_json()",
         )
-    return parse_keras(config)
+    return _add_keras_weights(parse_keras(config), data, "model.h5")
+
+
+def parse_keras_archive(archive: ModelArchive, data: bytes) -> Graph:
+    """Parse a ``.keras`` file. Without h5py, it is shown without weights.
+
+    Raises:
+        FormatError: The description of the model is damaged.
+    """
+    graph = parse_keras(archive.read(KERAS_CONFIG, _MAX_KERAS_CONFIG_BYTES))
+    return _add_keras_weights(graph, data, "model.keras")
+
+
+def _add_keras_weights(graph: Graph, data: bytes, file_name: str) -> Graph:
+    """Assign the weights of a file to the layers, whose names are part of those of the weights."""
+    try:
+        infos = open_tensor_bytes(data, file_name).list_tensors()
+    except (FormatError, MissingDependencyError):
+        return graph
+    nodes = {name: index for index, name in enumerate(graph.names)}
+    # Files name a layer of a nested model without the model; equal names would be ambiguous.
+    short_names = [name.rpartition("/")[2] for name in graph.names]
+    for index, name in enumerate(short_names):
+        if short_names.count(name) == 1:
+            nodes.setdefault(name, index)
+    keys: dict[int, dict[str, str]] = {}
+    sizes: dict[int, int] = {}
+    for info in infos:
+        found = _find_layer(info.name.removesuffix(":0"), nodes)
+        if found is None or info.is_optimizer_state:
+            continue
+        node, weight = found
+        keys.setdefault(node, {})[weight or info.key.rpartition("/")[2]] = info.key
+        sizes[node] = sizes.get(node, 0) + math.prod(info.shape)
+
+    def describe(index: int) -> NodeDetails:
+        details = graph.describe(index)
+        # The description lacks the shapes of inputs, on which the number depends, in HDF5 files.
+        return replace(details, parameters=details.parameters or sizes.get(index, 0))
+
+    readers = {node: _make_reader(data, names, file_name) for node, names in keys.items()}
+    return replace(graph, describe=describe, weights={**graph.weights, **readers})
+
+
+def _find_layer(name: str, nodes: Mapping[str, int]) -> tuple[int, str] | None:
+    """Return the layer of a weight and the rest of its name: ``dense`` of ``model/dense/kernel``.
+
+    The only weight of a layer may have the name of the layer itself.
+    """
+    if name in nodes:
+        return nodes[name], ""
+    parts = name.split("/")
+    for end in range(len(parts) - 1, 0, -1):
+        for start in range(end):
+            layer = "/".join(parts[start:end])
+            if layer in nodes:
+                return nodes[layer], "/".join(parts[end:])
+    return None
 
 
 def is_safetensors(data: bytes) -> bool:
@@ -121,10 +190,10 @@ def _add_modules(builder: TensorGraphBuilder, data: bytes) -> None:
         )
 
 
-def _make_reader(data: bytes, keys: dict[str, str]) -> WeightReader:
+def _make_reader(data: bytes, keys: dict[str, str], file_name: str = _FILE_NAME) -> WeightReader:
     def read() -> dict[str, NDArray[Any]]:
         # Opened again, as several threads may read.
-        tensors = open_tensor_bytes(data, _FILE_NAME)
+        tensors = open_tensor_bytes(data, file_name)
         return {name: tensors.read(key) for name, key in keys.items()}
 
     return read
