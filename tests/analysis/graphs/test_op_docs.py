@@ -21,6 +21,8 @@ def test_framework_is_chosen_by_all_operators() -> None:
         assert torch is not None
         assert torch.list_input_names(3) == ["input", "weight", "bias"]
     assert OpDocs(["MyOp"]).find("MyOp") is None
+    # Layers of Keras are not the operators with the same names.
+    assert OpDocs(["InputLayer", "Conv2D", "BatchNormalization", "Add"]).find("Add") is None
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,11 @@ def _expand(names: Sequence[str], count: int) -> list[str]:
     return [*names[:at], *variadic * (count - len(names) + 1), *names[at + 1 :]]
 
 
+#: Layers that most models of Keras have, and that are no operators of any framework. Other layers
+#: have the name of an operator that has other inputs, such as ``Add`` and ``BatchNormalization``.
+_KERAS_LAYERS = frozenset({"InputLayer", "Dense", "Activation", "Embedding", "Functional"})
+
+
 class OpDocs:
     """The operators of the framework that a graph comes from."""
 
@@ -69,7 +74,7 @@ class OpDocs:
         for framework, table in _read_tables().items():
             counts[framework] = sum(_normalize(framework, op) in table for op in names)
         framework, count = counts.most_common(1)[0]
-        self._framework = framework if count else ""
+        self._framework = framework if count and not names & _KERAS_LAYERS else ""
 
     def find(self, op: str) -> OpDoc | None:
         """Return the documentation of an operator."""
