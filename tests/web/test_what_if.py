@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from sklearn.metrics import roc_auc_score
 
@@ -64,6 +65,14 @@ def export_svg(page: Page, title: str) -> str:
     svg = download.value.path().read_text("utf-8")
     assert svg.startswith("<svg")
     return svg
+
+
+def export_png(page: Page, title: str) -> Any:
+    """Save a chart as PNG and return its pixels."""
+    page.get_by_role("button", name=f"Menu of {title}").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Export PNG").click()
+    return np.asarray(Image.open(download.value.path()).convert("RGB"))
 
 
 def editor(page: Page) -> Locator:
@@ -253,8 +262,16 @@ def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenP
     slider.focus()
     for _ in range(20):
         slider.press("ArrowRight")
-    accuracy = ((scores >= 0.7) == labels).mean()
+    positive = scores >= 0.7
+    accuracy = (positive == labels).mean()
     expect(row).to_contain_text(f"{round(100 * accuracy, 1):g}%")
+    # The table of all metrics follows, with intervals for the new threshold.
+    metrics = page.get_by_role("table", name="Metrics with 95% intervals")
+    omitted = (labels[~positive] == 1).mean()
+    expect(metrics.get_by_role("row").filter(has_text="sex: f")).to_contain_text(f"{omitted:.3g} (")
+    error = np.sqrt(accuracy * (1 - accuracy) / len(labels))
+    low, high = (float(text) for text in row.locator("small").nth(2).inner_text().split("\u2013"))
+    assert high - low == pytest.approx(100 * 2 * 1.96 * error, rel=0.2)
     whole = page.get_by_role("slider", name="Threshold of All datapoints")
     whole.focus()
     for _ in range(5):
@@ -336,7 +353,7 @@ def test_cells_of_classes_with_names_open_datapoints(tmp_path: Path, open_page: 
         scores, labels = workspace.predict().scores, workspace.get_labels()
         area = roc_auc_score(labels == 2, scores[:, 2])
         curves = page.get_by_role("article", name="ROC curve")
-        expect(curves).to_contain_text(f"high ({area:.3g})")
+        expect(curves).to_contain_text(f"high ({area:.3g}, 95% interval ")
         expect(page.get_by_role("table", name="Mean attributions")).to_contain_text("x")
         matrix.get_by_role("button").nth(1).click()
         expect(page.get_by_text(f"{wrong} of {len(x)} shown")).to_be_visible()
@@ -374,6 +391,9 @@ def test_dependence_is_sorted_and_ranges_can_be_changed(people: str, open_page: 
     expect(table.locator("td").first).to_have_text(f"{low:.3g}")
     svg = export_svg(page, "Dependence on age \u00d7 education")
     assert f">{low:.3g}<" in svg and ">education<" in svg
+    pixels = export_png(page, "Dependence on age \u00d7 education")
+    colors = {tuple(color) for color in pixels[::8, ::8].reshape(-1, 3).tolist()}
+    assert len(colors) > 20  # 100 cells from low to high
 
 
 def test_disagreements_come_first(people: str, open_page: OpenPage) -> None:
@@ -481,8 +501,21 @@ def test_sequences_are_edited_by_step_and_vectors_compared(
         settings.get_by_label("Compare by").select_option("vector (4 dimensions)")
         largest = np.linalg.norm(vectors - vectors[4], axis=1).max()
         expect(page.get_by_role("group", name="Legend")).to_contain_text(f"{largest:.4g}")
-        settings.get_by_role("button", name="Remove distance").click()
-        expect(settings).to_have_count(0)
+        # The distance to another datapoint is a column of its own.
+        editor(page).get_by_role("button", name="Next").click()
+        editor(page).get_by_role("button", name="Color by distance").click()
+        expect(settings).to_have_count(2)
+        choose(page, "X axis", "L2 distance to datapoint 4 (vector)")
+        choose(page, "Y axis", "L1 distance to datapoint 5")
+        name = (
+            "30 datapoints, X: L2 distance to datapoint 4 (vector), Y: L1 distance to datapoint 5"
+        )
+        expect(wait_for_plot(page)).to_have_accessible_name(name)
+        settings.first.get_by_role("button", name="Remove distance").click()
+        expect(settings).to_have_count(1)
+        expect(page.get_by_role("application")).to_have_accessible_name(
+            re.compile("X: (?!L2).*Y: L1 distance to datapoint 5")
+        )
 
 
 def test_images_of_sequences_are_replaced_step_by_step(tmp_path: Path, open_page: OpenPage) -> None:
@@ -627,6 +660,19 @@ def test_named_slices_and_the_cost_of_a_smaller_gap(editable: str, open_page: Op
         for name, part in (("old:True", old), ("old:False", ~old))
     ]
     assert abs(rates[0] - rates[1]) == pytest.approx(gap, abs=1e-3)
+
+
+def test_many_points_are_exported_as_a_picture(tmp_path: Path, open_page: OpenPage) -> None:
+    with serve_workspaces(tmp_path / "logs", {"many": make_workspace(20_001)}) as url:
+        page = open_page(url + TAB + "&wi-color=sex", color_scheme="dark")
+        wait_for_plot(page)
+        svg = export_svg(page, "Datapoints of many")
+        # The two circles of the legend.
+        assert svg.count("<circle") == 2 and 'href="data:image/png' in svg
+        pixels = export_png(page, "Datapoints of many").reshape(-1, 3)
+        assert (pixels == 255).all(axis=1).mean() > 0.3  # a light background
+        colored = np.ptp(pixels.astype(int), axis=1) > 60
+        assert colored.mean() > 0.005
 
 
 @pytest.mark.parametrize("view", VIEWS)

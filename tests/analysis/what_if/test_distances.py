@@ -9,7 +9,7 @@ import pytest
 
 from tracklight.analysis.tables.columns import DataColumn, make_column
 from tracklight.analysis.tables.table import DataTable
-from tracklight.analysis.what_if.distances import DistanceSpace
+from tracklight.analysis.what_if.distances import DistanceSpace, find_equal_rows
 
 EQUAL = [[1.0, 2.0, 4.0], [1.5, None, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 5.0]]
 RAGGED = [[1.0, 2.0], [1.5], None, [], [3.0, None, 0.5], [1.0, 2.5]]
@@ -54,3 +54,31 @@ def test_vectors_of_float32_are_compared_in_blocks() -> None:
     expected = np.abs(exact - exact[7]).mean(axis=1) / exact.std(ddof=1)
     assert space.compute(7) == pytest.approx(expected)
     assert space.compute(7, "l2") == pytest.approx(expected**2)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 2, None, 1], [True, False, False, True]),
+        (["id 1", "id 2", "id 3", None], [True, False, False, False]),
+        ([b"a", b"b", b"a", None], [True, False, True, False]),
+        ([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0], [1.0]], [True, False, True, False]),
+        ([["a", "b"], ["a"], None, ["a", "b"]], [True, False, False, True]),
+        ([[1.0, None], [1.0, None], [1.0, 2.0], None], [True, True, False, False]),
+        ([[[1.0], [2.0]], [[1.0, 2.0]], [[1.0], [2.0]], None], [True, False, True, False]),
+        ([None, 2, None, 1], [True, False, True, False]),
+    ],
+    ids=["numbers", "ids", "bytes", "vectors", "words", "missing items", "sequences", "missing"],
+)
+def test_rows_with_the_same_value_are_found(values: list[Any], expected: list[bool]) -> None:
+    table = DataTable([make_column("x", values)])
+    assert find_equal_rows(table, 0, ["x"]).tolist() == expected
+
+
+def test_spread_of_many_values_with_missing_ones() -> None:
+    values = np.random.default_rng(1).normal(1000, 3, (40, 8000))  # several parts
+    values[3, :7] = np.nan
+    column = DataColumn("v", "float", values.reshape(-1), offsets=8000 * np.arange(41))
+    space = DistanceSpace(DataTable([column]), ["v"])
+    expected = np.abs(values[5] - values[8]).mean() / np.nanstd(values, ddof=1)
+    assert space.compute(5)[8] == pytest.approx(expected)

@@ -21,6 +21,7 @@ from tracklight.analysis.what_if.distances import (
     call_distance_function,
     compute_embedding_distances,
     find_dimensions,
+    find_equal_rows,
 )
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.errors import UsageError
@@ -215,7 +216,7 @@ def find_counterfactuals(
             "what_if.counterfactual_count", "the number of counterfactuals must be at least 1"
         )
     if locked:
-        equal = workspace.get_space().find_equal(row, locked, workspace.table)
+        equal = find_equal_rows(workspace.table, row, locked)
         candidates = candidates & equal
     distances = compute_distances(
         workspace,

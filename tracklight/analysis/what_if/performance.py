@@ -39,6 +39,17 @@ DEFAULT_BUCKETS = 4
 _MAX_PLAIN_VALUES = 20
 #: Tables with fewer rows are evaluated in this process, even if there is a cluster.
 MIN_TASK_ROWS = 1_000_000
+#: The areas below the curves of each class are shown with their intervals.
+_MULTICLASS_METRICS = (
+    "accuracy",
+    "precision",
+    "recall",
+    "f1",
+    "auc",
+    "auc_precision_recall",
+    "example_count",
+    "weighted_example_count",
+)
 #: Of the normal distribution, for intervals of 95 %.
 _NORMAL_QUANTILE = 1.96
 
@@ -165,7 +176,7 @@ def evaluate(
         labels, scores = labels[known], scores[known]
     config = EvaluationConfig(
         slices=specs,
-        metrics=metrics,
+        metrics=_MULTICLASS_METRICS if metrics is None and task == "multiclass" else metrics,
         thresholds=thresholds,
         resampling=resampling or Resampling(),
         task=task,

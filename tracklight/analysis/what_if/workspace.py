@@ -269,6 +269,11 @@ class Workspace:
             self._space = (self.version, names, DistanceSpace(self.table, names))
         return self._space[2]
 
+    def share_space(self, copied: Workspace) -> None:
+        """Keep what a snapshot has prepared for comparisons, unless the data have changed."""
+        if copied.version == self.version and copied._space is not None:
+            self._space = copied._space
+
     def get_attribution_space(self, name: str | None = None) -> DistanceSpace:
         """Return the attributions of a model, by which rows are compared.
 

@@ -84,7 +84,7 @@ from tracklight.dashboards.what_if.schemas import (
     ThumbnailTileRequest,
 )
 from tracklight.dashboards.what_if.static_export import iter_static_responses
-from tracklight.dashboards.what_if.store import SessionStore
+from tracklight.dashboards.what_if.store import OpenSession, SessionStore
 from tracklight.plugin import Blob, Context, Dashboard, Empty, Route, Stream
 
 #: Photos are sent in base64, and the rows of a slice as bits.
@@ -295,31 +295,27 @@ class WhatIf(Dashboard):
         """Return the distance of all rows to one row."""
         session = self._store.get(request.session)
         with session.lock:
-            space = _choose_space(session.workspace, request)
             workspace = session.workspace.snapshot()
         column = _find_embedding(workspace, request.embedding)
-        values = compute_distances(
-            workspace,
-            request.row,
-            request.metric,
-            embedding=column,
-            weights=request.weights,
-            space=space,
-        )
-        active = values[workspace.is_active].astype(np.float32)
         if column is not None:
-            return DistancesResponse(active, [column.name], [])
-        return DistancesResponse(active, list(space.names), space.ignored)
+            values = compute_distances(workspace, request.row, request.metric, embedding=column)
+            names, ignored = [column.name], []
+        else:
+            space = _choose_space(session, workspace, request)
+            values = compute_distances(
+                workspace, request.row, request.metric, weights=request.weights, space=space
+            )
+            names, ignored = list(space.names), space.ignored
+        return DistancesResponse(values[workspace.is_active].astype(np.float32), names, ignored)
 
     def counterfactuals(self, request: CounterfactualRequest) -> CounterfactualsResponse:
         """Return the nearest rows with another prediction, and the smallest edits if requested."""
         session = self._store.get(request.session)
         with session.lock:
-            compared = _choose_space(session.workspace, request)
-            space = session.workspace.get_space()
             workspace = session.workspace.snapshot()
             workspace.table.check_row(request.row)
             candidates = find_candidates(workspace, request.model, request.row, request.threshold)
+        compared = _choose_space(session, workspace, request)
         nearest = find_counterfactuals(
             workspace,
             request.row,
@@ -336,7 +332,7 @@ class WhatIf(Dashboard):
             workspace.check_can_predict(request.model)
             features = workspace.get_model_features(request.model)
             edits = search_edits(
-                space,
+                workspace.get_space(),
                 workspace.table,
                 request.row,
                 [each.row for each in nearest],
@@ -460,11 +456,15 @@ def _make_edit_response(workspace: Workspace, row: int | None) -> RowEditRespons
 
 
 def _choose_space(
-    workspace: Workspace, request: DistanceRequest | CounterfactualRequest
+    session: OpenSession, workspace: Workspace, request: DistanceRequest | CounterfactualRequest
 ) -> DistanceSpace:
+    """Return what a snapshot is compared by, which takes seconds for long lists, without a lock."""
     if request.by_attributions:
         return workspace.get_attribution_space(request.model)
-    return workspace.get_space()
+    space = workspace.get_space()
+    with session.lock:
+        session.workspace.share_space(workspace)
+    return space
 
 
 def _find_embedding(workspace: Workspace, name: str | None) -> DataColumn | None:

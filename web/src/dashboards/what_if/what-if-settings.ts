@@ -146,8 +146,8 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     /** Text columns of facets and axes are divided by their words. */
     words: url.param('wi-words', flag, false),
     conditions: url.param('wi-filter', json(isConditions, NO_CONDITIONS), NO_CONDITIONS),
-    /** Distances are measured from this row. */
-    anchor: url.param('wi-anchor', optionalNumber, null),
+    /** Columns with the distance to a datapoint, by their names. */
+    distances: url.param('wi-distances', list, []),
     /** A column of vectors by which distances are measured; empty for all features. */
     embedding: url.param('wi-embedding', text, ''),
     /** Compare datapoints by the attributions of the model instead of the values of features. */

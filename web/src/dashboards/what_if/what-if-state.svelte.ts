@@ -20,11 +20,17 @@ import type {
   Sentence,
   SessionInfo,
 } from '../../api/schemas';
-import * as m from '../../catalog/what_if';
 import { encodeMask } from '../../charts/points/row-bits';
 import { RUN_COLORS } from '../../lib/colors';
 import type { Context } from '../../plugin/context';
 import { makeConditionMask } from './conditions';
+import {
+  ATTRIBUTIONS,
+  type DistanceColumn,
+  formatDistance,
+  nameDistance,
+  parseDistance,
+} from './distances';
 import {
   type ColumnData,
   columnQuery,
@@ -38,9 +44,11 @@ import {
 import { type LinkedModel, makeWhatIfSettings, type WhatIfSettings } from './what-if-settings';
 import { WhatIfJob } from './what-if-job.svelte';
 
-/** Name of the column with the distance to a datapoint; no column of the data begins like this. */
-export const DISTANCE_COLUMN = ' distance';
 const DEFAULT_THRESHOLD = 0.5;
+
+type DistanceOptions = Required<
+  Pick<DistanceRequest, 'metric' | 'weights' | 'embedding' | 'by_attributions' | 'model'>
+>;
 
 /** The open data set with its models, what is chosen of it, and changes of its rows. */
 export class WhatIfState {
@@ -48,7 +56,6 @@ export class WhatIfState {
   readonly settings: WhatIfSettings;
   readonly sessionsQuery: Query<DataSessionsResponse>;
   readonly rowQuery: Query<RowResponse>;
-  readonly distancesQuery: Query<DistancesResponse>;
   readonly counterfactualsQuery: Query<CounterfactualsResponse>;
   readonly prediction: WhatIfJob;
   /** Why the last change failed. */
@@ -62,6 +69,7 @@ export class WhatIfState {
   selectedRows = $state.raw<ReadonlySet<number>>(new Set());
   dialog = $state<'data' | 'model' | 'settings' | null>(null);
   readonly #columns: QueryMap<ColumnRequest, ColumnData>;
+  readonly #distances: QueryMap<DistanceRequest, DistancesResponse>;
   /** Models whose prediction was started, by session, so that a failure is not repeated. */
   #attempted = new Set<string>();
 
@@ -88,14 +96,17 @@ export class WhatIfState {
         ? { session: info.session, row }
         : null;
     });
-    this.distancesQuery = context.query(distancesQuery, () => {
+    this.#distances = new QueryMap(context.queries, distancesQuery, (name) => {
       const { info } = this;
-      const { anchor } = settings;
-      if (!info || anchor.value === null || !this.isDistanceUsed) return null;
-      return {
-        session: info.session,
-        row: anchor.value,
-        ...this.distanceOptions,
+      const column = parseDistance(name);
+      return info && column && column.row < info.row_count
+        ? { session: info.session, row: column.row, ...this.#makeOptions(column) }
+        : null;
+    });
+    $effect(() => {
+      const stops = this.usedDistances.map((name) => this.#distances.subscribe(name));
+      return () => {
+        for (const stop of stops) stop();
       };
     });
     this.counterfactualsQuery = context.query(
@@ -110,7 +121,7 @@ export class WhatIfState {
           ...this.distanceOptions,
           count: Math.max(1, Math.min(100, settings.count.value)),
           locked: settings.locked.value,
-          threshold: model.task === 'regression' ? settings.difference.value : null,
+          threshold: this.flipThreshold,
         };
       },
       { keepPrevious: (previous, next) => previous.row === next.row },
@@ -154,6 +165,12 @@ export class WhatIfState {
   getThreshold(model: string): number {
     return this.settings.thresholds.value[model]?.[''] ?? DEFAULT_THRESHOLD;
   }
+
+  /** What counts as another prediction: a difference of values, or the threshold of two classes. */
+  readonly flipThreshold: number | null = $derived.by(() => {
+    if (this.model?.task === 'regression') return this.settings.difference.value;
+    return this.isBinary ? this.threshold : null;
+  });
 
   /** Whether the chosen model returns attributions, by which datapoints can be compared. */
   readonly hasAttributions: boolean = $derived.by(() =>
@@ -209,29 +226,44 @@ export class WhatIfState {
     return value === 'custom' && !this.info?.has_distance ? 'l1' : value;
   });
 
-  /** How rows are compared. Vectors and custom distances have no weights. */
-  readonly distanceOptions: Required<
-    Pick<DistanceRequest, 'metric' | 'weights' | 'embedding' | 'by_attributions' | 'model'>
-  > = $derived.by(() => {
-    const { metric, embeddingName: name, settings } = this;
-    const options = { metric, weights: {}, embedding: null, model: this.model?.name ?? null };
-    if (metric === 'custom') return { ...options, by_attributions: false };
-    if (this.isByAttributions) return { ...options, by_attributions: true };
-    return name === ''
-      ? { ...options, weights: settings.weights.value, by_attributions: false }
-      : { ...options, embedding: name, by_attributions: false };
-  });
+  /** What counterfactuals are compared by: a column of vectors, attributions, or all features. */
+  readonly comparedBy: string = $derived.by(() =>
+    this.isByAttributions ? ATTRIBUTIONS : this.embeddingName,
+  );
 
   readonly isByAttributions: boolean = $derived.by(
     () => this.settings.byAttributions.value && this.hasAttributions,
   );
 
-  readonly isDistanceUsed: boolean = $derived.by(() =>
-    [
+  /** How counterfactuals are compared. */
+  readonly distanceOptions: DistanceOptions = $derived.by(() =>
+    this.#makeOptions({ metric: this.metric, by: this.comparedBy }),
+  );
+
+  /** Vectors and custom distances have no weights. */
+  #makeOptions({ metric, by }: Omit<DistanceColumn, 'row'>): DistanceOptions {
+    const options = { metric, weights: {}, embedding: null, by_attributions: false };
+    const model = this.model?.name ?? null;
+    if (metric === 'custom') return { ...options, model };
+    if (by === ATTRIBUTIONS) return { ...options, model, by_attributions: true };
+    return by === ''
+      ? { ...options, model, weights: this.settings.weights.value }
+      : { ...options, model, embedding: by };
+  }
+
+  /** Names of the columns with distances. */
+  readonly distances: readonly string[] = $derived.by(() =>
+    this.settings.distances.value.filter((name) => parseDistance(name) !== null),
+  );
+
+  /** Those that are shown. */
+  readonly usedDistances: readonly string[] = $derived.by(() => {
+    const shown = [
       ...[this.xName, this.yName, this.colorName],
       ...[this.settings.facetX.value, this.settings.facetY.value],
-    ].includes(DISTANCE_COLUMN),
-  );
+    ];
+    return this.distances.filter((name) => shown.includes(name));
+  });
 
   readonly xName: string = $derived.by(() => this.#choose(this.settings.x.value, this.#defaults.x));
   readonly yName: string = $derived.by(() => this.#choose(this.settings.y.value, this.#defaults.y));
@@ -266,7 +298,7 @@ export class WhatIfState {
     if (chosen === null) return fallback;
     const isKnown =
       chosen === '' ||
-      chosen === DISTANCE_COLUMN ||
+      this.distances.includes(chosen) ||
       this.info?.columns.some(({ name }) => name === chosen);
     return isKnown ? chosen : fallback;
   }
@@ -313,17 +345,16 @@ export class WhatIfState {
 
   getColumn(name: string): ColumnData | null {
     if (name === '') return null;
-    if (name === DISTANCE_COLUMN) return this.distanceColumn;
+    if (parseDistance(name)) return this.#getDistanceColumn(name);
     const column = this.#columns.get(name)?.data ?? null;
     return column && column.rows.length === this.rows.length ? column : null;
   }
 
-  readonly distanceColumn: ColumnData | null = $derived.by(() => {
-    const { data } = this.distancesQuery;
-    const { anchor } = this.settings;
-    if (!data || data.distances.length !== this.rows.length || anchor.value === null) return null;
+  #getDistanceColumn(name: string): ColumnData | null {
+    const data = this.#distances.get(name)?.data;
+    if (!data || data.distances.length !== this.rows.length) return null;
     return {
-      name: m.distanceTo({ row: String(anchor.value) }),
+      name: this.getTitle(name),
       type: 'float',
       numbers: Float64Array.from(data.distances),
       codes: null,
@@ -331,7 +362,13 @@ export class WhatIfState {
       version: this.info?.version ?? 0,
       rows: this.rows,
     };
-  });
+  }
+
+  /** Return the name of a column to show. */
+  getTitle(name: string): string {
+    const distance = parseDistance(name);
+    return distance ? formatDistance(distance) : name;
+  }
 
   readonly #firstColumn: ColumnData | null = $derived.by(() => {
     const name = this.columnNames[0];
@@ -346,8 +383,17 @@ export class WhatIfState {
       const error = this.#columns.get(name)?.error;
       if (error) return error.problem;
     }
+    for (const name of this.usedDistances) {
+      const error = this.#distances.get(name)?.error;
+      if (error) return error.problem;
+    }
     return null;
   });
+
+  /** Distances to a datapoint are being computed. */
+  readonly isComparing: boolean = $derived.by(() =>
+    this.usedDistances.some((name) => this.#distances.get(name)?.isLoading ?? false),
+  );
 
   readonly isLoadingColumns: boolean = $derived.by(() =>
     this.columnNames.some((name) => this.#columns.get(name)?.isLoading ?? true),
@@ -380,12 +426,32 @@ export class WhatIfState {
     return null;
   }
 
-  /** Stop showing the distance to a datapoint. */
-  removeDistance(): void {
-    const { x, y, color, facetX, facetY, anchor } = this.settings;
-    for (const param of [x, y, color]) if (param.value === DISTANCE_COLUMN) param.set(null);
-    for (const param of [facetX, facetY]) if (param.value === DISTANCE_COLUMN) param.set('');
-    anchor.set(null, 'push');
+  /** Color all datapoints by their distance to one, compared like counterfactuals. */
+  addDistance(row: number): void {
+    const { distances, color } = this.settings;
+    const name = nameDistance({ row, metric: this.metric, by: this.comparedBy });
+    distances.set([...this.distances.filter((one) => one !== name), name], 'push');
+    color.set(name, 'push');
+  }
+
+  /** Compare the datapoints in another way. */
+  changeDistance(name: string, column: DistanceColumn): void {
+    const next = nameDistance(column);
+    const { x, y, color, facetX, facetY, distances } = this.settings;
+    const changed = this.distances.map((one) => (one === name ? next : one));
+    distances.set([...new Set(changed)], 'push');
+    for (const param of [x, y, color]) if (param.value === name) param.set(next);
+    for (const param of [facetX, facetY]) if (param.value === name) param.set(next);
+  }
+
+  removeDistance(name: string): void {
+    const { x, y, color, facetX, facetY, distances } = this.settings;
+    for (const param of [x, y, color]) if (param.value === name) param.set(null);
+    for (const param of [facetX, facetY]) if (param.value === name) param.set('');
+    distances.set(
+      this.distances.filter((one) => one !== name),
+      'push',
+    );
   }
 
   getModelColor(name: string): string {

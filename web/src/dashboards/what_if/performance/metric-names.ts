@@ -46,7 +46,9 @@ const AVERAGES: Readonly<Record<string, string>> = {
   weighted: m.averageWeighted,
 };
 
-export function getMetricName(metric: MetricValues): string {
+export function getMetricName(
+  metric: Pick<MetricValues, 'metric' | 'threshold' | 'class_name'>,
+): string {
   const name = NAMES[metric.metric] ?? metric.metric;
   const threshold = metric.threshold === null ? null : formatValue(metric.threshold);
   const output =

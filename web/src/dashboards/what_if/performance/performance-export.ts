@@ -1,39 +1,34 @@
 /** Metrics of slices as a table for a file. */
 import type { PerformanceResponse } from '../../../api/schemas';
 import type { ExportTable } from '../../../cards/export';
-import { listMetrics } from './metric-names';
+import { listSliceMetrics } from './slice-metrics';
 
-/** Return slices with their count, threshold and metrics with intervals; unknown ones are empty. */
+/**
+ * Return slices with their count, threshold and metrics with intervals; unknown ones are empty.
+ * `getThreshold` is null for models that have no thresholds.
+ */
 export function makeMetricsExport(
   data: PerformanceResponse,
   slices: readonly number[],
-  getThreshold: (slice: string) => number | null,
+  getThreshold: ((slice: string) => number) | null,
 ): ExportTable {
-  const metrics = listMetrics(data);
-  // As `MetricColumn.label` of the Python API.
-  const names = metrics.map(({ metric, threshold, class_name: output }) =>
-    [metric, output === null ? '' : `[${output}]`, threshold === null ? '' : `@${threshold}`].join(
-      '',
-    ),
-  );
-  const known = (value: number | undefined): number | null =>
-    value === undefined || Number.isNaN(value) ? null : value;
+  const metrics = listSliceMetrics(data, getThreshold ?? (() => NaN));
+  const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
   return {
     columns: [
       ...['slice', 'count', 'threshold'],
-      ...names.flatMap((name) => [name, `${name}_lower`, `${name}_upper`]),
+      ...metrics.flatMap(({ key }) => [key, `${key}_lower`, `${key}_upper`]),
     ],
     rows: slices.map((at) => {
       const name = data.slices[at] ?? '';
       return [
         name,
         Number(data.counts[at] ?? 0),
-        getThreshold(name),
-        ...metrics.flatMap(({ value, lower, upper }) => [
-          known(value[at]),
-          known(lower[at]),
-          known(upper[at]),
-        ]),
+        getThreshold?.(name) ?? null,
+        ...metrics.flatMap(({ getValue, getInterval }) => {
+          const { low, high } = getInterval(at);
+          return [known(getValue(at)), known(low), known(high)];
+        }),
       ];
     }),
   };

@@ -15,7 +15,12 @@ export interface ThresholdMetrics extends Confusion {
   readonly precision: number;
   readonly recall: number;
   readonly falsePositiveRate: number;
+  readonly falseNegativeRate: number;
+  readonly trueNegativeRate: number;
   readonly positiveRate: number;
+  readonly negativeRate: number;
+  readonly falseDiscoveryRate: number;
+  readonly falseOmissionRate: number;
   readonly f1: number;
   /** Shares of all datapoints of the slice. */
   readonly falsePositiveShare: number;
@@ -55,7 +60,12 @@ export function summarize(confusion: Confusion): ThresholdMetrics {
     precision: tp / (tp + fp),
     recall: tp / (tp + fn),
     falsePositiveRate: fp / (fp + tn),
+    falseNegativeRate: fn / (tp + fn),
+    trueNegativeRate: tn / (fp + tn),
     positiveRate: (tp + fp) / count,
+    negativeRate: (tn + fn) / count,
+    falseDiscoveryRate: fp / (tp + fp),
+    falseOmissionRate: fn / (tn + fn),
     f1: (2 * tp) / (2 * tp + fp + fn),
     falsePositiveShare: fp / count,
     falseNegativeShare: fn / count,
