@@ -33,10 +33,12 @@ DistanceFunction = Callable[[DataTable, int], Any]
 
 #: Rows per block, so that intermediate arrays stay in the processor's cache.
 _BLOCK_ROWS = 32_768
-#: The same for the numbers of vectors.
-_BLOCK_VALUES = 262_144
-#: Values from which the standard deviation is computed at once.
-_SPREAD_VALUES = 1 << 17
+#: The same for the numbers of vectors; as float64 less than the 256 KiB from which on malloc maps
+#: and clears pages for each array.
+_BLOCK_VALUES = 30_000
+#: Values from which the standard deviation is computed at once. BLAS starts threads for more than
+#: 10,000, which wait for each other on a busy machine.
+_SPREAD_VALUES = 1 << 13
 #: NumPy computes without the GIL, so that threads help with many blocks.
 _MIN_PARALLEL_BLOCKS = 8
 _MAX_THREADS = 4

@@ -557,9 +557,12 @@ export class WhatIfState {
     if (!this.context.supports('POST what_if/open')) return;
     const path = file.value;
     const label = fileLabel.value === '' ? null : fileLabel.value;
-    // A link without a session comes from another dashboard; the file may be open already.
+    // A link without a session comes from another dashboard; the file may be open already. One that
+    // reads a part of it, or names classes, was written by hand.
+    const hasOptions =
+      fileRows.value !== null || fileRatio.value !== 1 || fileClasses.value.length > 0;
     const found =
-      session.value === ''
+      session.value === '' && !hasOptions
         ? this.sessions.find((one) => one.path === path && one.label === label)
         : undefined;
     if (found) {
