@@ -144,7 +144,7 @@ def _export(session: OpenSession) -> StaticSession:
             continue
         groups = [[], *([name] for name in _list_slice_columns(session))]
         for group in groups:
-            request = PerformanceRequest(session.key, model.name, group, intervals="jackknife")
+            request = PerformanceRequest(session.key, model.name, group)
             key = "/".join([model.name, *group])
             try:
                 performance[key] = make_performance_response(workspace, request)
