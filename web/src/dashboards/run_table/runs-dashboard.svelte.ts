@@ -25,7 +25,7 @@ export const AGGREGATES: readonly Aggregate[] = ['mean', 'median', 'min', 'max',
 type Widths = Readonly<Record<string, number>>;
 
 const NAME_KEY = 'name';
-const FILTER_DELAY_MS = 40;
+const FILTER_DELAY_MS = 20;
 const MAX_AUTO_HPARAMS = 5;
 const MAX_AUTO_METRICS = 4;
 export const MAX_COMPARED_RUNS = 20;
