@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -132,3 +133,33 @@ def test_opens_from_the_run_list(url: str, open_page: Callable[..., Page]) -> No
     page.get_by_role("menuitem", name="Open run page").click()
     expect(page).to_have_url(re.compile("rt-run=other"))
     expect(page.get_by_role("heading", name="other")).to_be_visible()
+
+
+def test_shows_media_of_one_run_with_their_own_steps(
+    tmp_path: Path, serve: Serve, open_page: Callable[..., Page]
+) -> None:
+    for name in ("first", "second"):
+        with tracklight.run(tmp_path, {}, name=name) as run:
+            for step in range(3):
+                run.log({"loss": 1.0}, step)
+                tracklight.summary.image("digits", np.zeros((1, 8, 8, 1)), step)
+                tracklight.summary.text("notes", f"{name} at {step}", step)
+                tracklight.summary.histogram("weights", np.arange(50.0), step)
+    # The page of a run does not depend on which runs are selected.
+    page = open_page(f"{serve(tmp_path).address}?tab=runs&rt-run=second&selected=none")
+    page.get_by_role("button", name="Media", exact=True).click()
+    expect(page.get_by_role("region", name="Images")).to_contain_text("digits")
+    expect(page.get_by_role("region", name="Images").locator("img, canvas").first).to_be_visible()
+    texts = page.get_by_role("region", name="Text")
+    expect(texts).to_contain_text("second at 2")
+    expect(texts).not_to_contain_text("first")
+    texts.get_by_role("slider").first.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(texts).to_contain_text("second at 1")
+    expect(page.get_by_role("region", name="Histograms")).to_contain_text("weights")
+    texts.get_by_role("article", name="notes").hover()
+    texts.get_by_role("button", name="Full screen").first.click()
+    shown = page.locator("body > section")
+    expect(shown).to_contain_text("second at")
+    page.keyboard.press("Escape")
+    expect(shown).to_have_count(0)

@@ -90,10 +90,15 @@ export function listDashboards(tags: readonly TagRow[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { plugin, kind, tag } of tags) {
     const name = kind === 'scalar' ? 'scalars' : DASHBOARD_OF_PLUGIN[plugin];
-    const isRecord = tag.startsWith('_hparams_/') && name !== 'hparams';
-    if (name !== undefined && !isRecord) counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (name !== undefined && (name === 'hparams' || !isRecord(tag)))
+      counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return counts;
+}
+
+/** Return whether a tag has settings of HParams instead of something to be shown. */
+export function isRecord(tag: string): boolean {
+  return tag.startsWith('_hparams_/');
 }
 
 const FACT_TITLES: Readonly<Record<string, string>> = {
