@@ -93,7 +93,7 @@ ROWS = (
         ("100,000 个节点的计算图，首次渲染", "{ours}", "TensorBoard {theirs}"),
     ),
     TableRow(
-        Source("Capture of JAX, 23.4 MB: timeline, first picture"),
+        Source("Capture of JAX, 23.8 MB: timeline, first picture"),
         ("profile of 23 MB, first timeline", "{ours}", "xprof {theirs}"),
         ("23 MB 的性能分析数据，首次显示时间线", "{ours}", "xprof {theirs}"),
     ),
