@@ -25,7 +25,6 @@ export const AGGREGATES: readonly Aggregate[] = ['mean', 'median', 'min', 'max',
 type Widths = Readonly<Record<string, number>>;
 
 const NAME_KEY = 'name';
-const FILTER_DELAY_MS = 20;
 const MAX_AUTO_HPARAMS = 5;
 const MAX_AUTO_METRICS = 4;
 export const MAX_COMPARED_RUNS = 20;
@@ -118,9 +117,7 @@ export class RunsDashboard {
     this.#openRun = url.param('rt-run', text, '');
     this.#comparedRuns = url.param('rt-compare', list, []);
     this.#available = context.query(columnListQuery, () => ({}));
-    this.rows = new PagedRows(context, runTableQuery, () => this.#request, {
-      debounceMs: FILTER_DELAY_MS,
-    });
+    this.rows = new PagedRows(context, runTableQuery, () => this.#request);
     let isFirst = true;
     $effect(() => {
       void context.notes.runs;
