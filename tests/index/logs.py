@@ -9,7 +9,7 @@ from pathlib import Path
 from tests import builders as b
 from tracklight.formats.hparams import HParamValue, build_session_start
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 
 START = 1
 

@@ -11,10 +11,10 @@ from tracklight.index.series_query import (
     BaselineMode,
     Curve,
     SeriesQuery,
+    Smoothing,
     compute_curve,
     make_baseline,
 )
-from tracklight.index.smoothing import Smoothing
 from tracklight.types import Series
 
 BASE = series([0, 10, 20], [1.0, 3.0, 0.0])

@@ -17,8 +17,8 @@ from tracklight.index import cache as cache_module
 from tracklight.index.cache import PackCache, SegmentStore, find_cache_folder
 from tracklight.index.catalog import Catalog
 from tracklight.index.event_file import POINT_BYTES, EventFile, EventFileReader
-from tracklight.logdir.local import LocalFileSystem, LocalHandle
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
+from tracklight.logdir.filesystem import LocalFileSystem, LocalHandle
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from tests.index.logs import append, open_catalog, picture, point, points, start
 from tracklight.errors import CorruptRecordError, RunNotFoundError, TagNotFoundError
 from tracklight.formats.batch import GRAPH_TAG
 from tracklight.index.catalog import Catalog
-from tracklight.index.sampling import ExtentView, merge_extents
+from tracklight.index.downsampling import ExtentView, merge_extents
 from tracklight.index.series_query import SeriesQuery
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.logdir.watch import Changes
 from tracklight.types import Kind, Stamp
 
@@ -198,7 +198,7 @@ def test_unreadable_end_is_damage_until_it_becomes_readable(tmp_path: Path) -> N
 def test_reports_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "bad", points([0]))
     write(tmp_path, "good", points([0]))
-    monkeypatch.setattr("tracklight.logdir.local.LocalFileSystem.open", _refuse("bad"))
+    monkeypatch.setattr("tracklight.logdir.filesystem.LocalFileSystem.open", _refuse("bad"))
     catalog = open_catalog(tmp_path)
     assert steps(catalog, "good") == [0]
     (problem,) = catalog.problems
@@ -207,7 +207,7 @@ def test_reports_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def _refuse(part: str) -> object:
-    from tracklight.logdir.local import LocalFileSystem
+    from tracklight.logdir.filesystem import LocalFileSystem
 
     real = LocalFileSystem.open
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tests.index.series_builder import series
 from tracklight.index.downsampling import Line, LineView, make_edges
-from tracklight.index.series_query import SeriesQuery, compute_curve
-from tracklight.index.smoothing import Smoothing
+from tracklight.index.series_query import SeriesQuery, Smoothing, compute_curve
 from tracklight.types import Series
 
 EMA = Smoothing("ema", 0.9)

@@ -12,11 +12,9 @@ import pytest
 
 from tests.builders import event, record, scalar, session
 from tracklight.index.catalog import Catalog
-from tracklight.index.downsampling import Line, LineView, make_edges
-from tracklight.index.sampling import ExtentView
-from tracklight.index.series_query import SeriesQuery, View
-from tracklight.index.smoothing import Smoothing
-from tracklight.logdir.roots import parse_roots
+from tracklight.index.downsampling import ExtentView, Line, LineView, make_edges
+from tracklight.index.series_query import SeriesQuery, Smoothing, View
+from tracklight.logdir.access import parse_roots
 
 KEYS = [(f"run{number}", "loss") for number in range(3)]
 QUERIES = [

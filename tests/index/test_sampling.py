@@ -5,7 +5,12 @@ import math
 import numpy as np
 
 from tests.index.series_builder import series
-from tracklight.index.sampling import ResampledView, SampleGridView, merge_sample_grids, pick_evenly
+from tracklight.index.downsampling import (
+    ResampledView,
+    SampleGridView,
+    merge_sample_grids,
+    pick_evenly,
+)
 from tracklight.index.series_query import SeriesQuery, compute_curve
 
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.index.series_builder import series
-from tracklight.index.series_query import SeriesQuery, compute_curve
-from tracklight.index.smoothing import Smoothing
+from tracklight.index.series_query import SeriesQuery, Smoothing, compute_curve
 from tracklight.types import Series
 
 

@@ -12,7 +12,7 @@ import tracklight
 from tracklight import summary
 from tracklight.index.catalog import Catalog
 from tracklight.index.tags import make_shared_tag, merge_shared_tags
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.types import Kind, SharedTag, Stamp
 
 

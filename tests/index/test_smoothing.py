@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.series_builder import series
-from tracklight.index.series_query import SeriesQuery, compute_curve
-from tracklight.index.smoothing import Smoothing, SmoothingKind
+from tracklight.index.series_query import SeriesQuery, Smoothing, SmoothingKind, compute_curve
 
 RNG = np.random.default_rng(3)
 NOISE = RNG.normal(size=500)

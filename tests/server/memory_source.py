@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tracklight.analysis.source import ResultT
+from tracklight.analysis.source import ResultT, reduce_here
 from tracklight.errors import Message, RunNotFoundError, TagNotFoundError
+from tracklight.index.aggregation import CurveReduction
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.tags import make_shared_tag, merge_shared_tags, summarize
-from tracklight.logdir.filesystem import FileHandle
-from tracklight.logdir.local import LocalFileSystem
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import Root
+from tracklight.logdir.filesystem import FileHandle, LocalFileSystem
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
     CaptureFile,
@@ -171,6 +171,14 @@ class MemorySource:
         self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]
     ) -> list[ResultT]:
         return [apply(self.scalar(*key), query, view, self._metric(key[0], query)) for key in keys]
+
+    def reduce(
+        self,
+        keys: Sequence[tuple[str, str]],
+        query: SeriesQuery,
+        reduction: CurveReduction[ResultT],
+    ) -> ResultT:
+        return reduce_here(self, keys, query, reduction)  # type: ignore[arg-type]
 
     def _metric(self, run: str, lens: SeriesQuery) -> Series | None:
         return None if lens.metric is None else self.scalar(run, lens.metric)

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 import tracklight
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import Root
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.types import DamageInfo

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from tests import builders as b
 from tests.server.waiting import wait_until
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import AccessMiddleware, create_policy

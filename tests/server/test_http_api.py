@@ -20,7 +20,7 @@ from tests.server.waiting import wait_until
 from tools.type_names import name_struct
 from tools.write_http_api import TARGET, collect_routes, collect_structs, write_text
 from tracklight.analysis.embeddings.loading import Embedding
-from tracklight.analysis.evaluation.encoding import PLUGIN_NAME, encode_evaluation
+from tracklight.analysis.evaluation.report import PLUGIN_NAME, encode_evaluation
 from tracklight.analysis.fairness.library import make_evaluation_id
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.profiles.captures.files import make_capture_id
@@ -33,8 +33,8 @@ from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
 from tracklight.dashboards.projector.library import assign_ids
 from tracklight.fairness import evaluate
 from tracklight.formats import proto, summary
-from tracklight.formats.event import encode_event
 from tracklight.formats.media import encode_png, encode_wav
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import encode_record
 from tracklight.index.catalog import Catalog
@@ -88,6 +88,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/runs/columns": {"columns": ["last:loss"]},
     "POST api/v1/runs/table": {"columns": ["name", "last:loss"]},
     "POST api/v1/runs/names": {"filter": "conv"},
+    "POST api/v1/runs/list": {"filter": "conv", "group_by": "path:1"},
     "POST api/v1/runs/export": {"format": "csv"},
     "POST api/v1/runs/details": {"run": "conv"},
     "POST api/v1/runs/compare": {"runs": ["conv", "conv"]},
@@ -272,6 +273,13 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/fairness/datapoints": {**EVALUATION, "slice": "group:a"},
     "GET api/v1/fairness/export": {**EVALUATION, "format": "markdown"},
     "GET api/v1/hparams/sessions": {"reduction": "min", "aggregation": "mean"},
+    "POST api/v1/hparams/trials": {
+        "filters": [{"key": "hparam:lr", "range": [0, 1], "blank": True}],
+        "runs": {"filter": "conv"},
+        "sort": ["-metric:|loss"],
+        "sample": 10,
+    },
+    "POST api/v1/hparams/facets": {"columns": [{"key": "hparam:lr", "scale": "log"}]},
     "GET api/v1/hparams/importance": {"metric": "|loss"},
     "POST api/v1/hparams/importance": {"metric": "|loss", "sessions": ["conv"]},
     "GET api/v1/hparams/sparklines": {"metric": "|loss"},
@@ -308,6 +316,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "GET api/v1/what_if/job": WHAT_IF_JOB,
     "DELETE api/v1/what_if/job": WHAT_IF_JOB,
     "POST api/v1/what_if/performance": PEOPLE,
+    "POST api/v1/what_if/comparison": {**PEOPLE, "model": "people", "other": "people"},
     "POST api/v1/what_if/optimize": PEOPLE,
     "POST api/v1/what_if/frontier": {**PEOPLE, "slice_by": ["age"]},
     "POST api/v1/what_if/statistics": PEOPLE,

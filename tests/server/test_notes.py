@@ -9,7 +9,7 @@ from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
-from tracklight.util.user_dirs import get_notes_path
+from tracklight.util.files import get_notes_path
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.index import logs
 from tests.web.flac import encode_flac
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
 from tracklight.formats.media import encode_wav
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 from tracklight.types import Float64
 

@@ -21,14 +21,14 @@ from tests.web.event_writer import append_records
 from tests.web.fairness_log import TFMA
 from tracklight.analysis.profiles.captures.files import make_capture_id
 from tracklight.cli.demo.flowers import encode_capture
-from tracklight.cli.demo.graph_builder import BATCH, GraphBuilder
+from tracklight.cli.demo.writers import BATCH, GraphBuilder
 from tracklight.dashboards.workspaces.schemas import BoardCard, BoardDocument, BoardSection
 from tracklight.dashboards.workspaces.store import DocumentStore
 from tracklight.formats import proto, summary
-from tracklight.formats.event import encode_event
 from tracklight.formats.hparams import Status, build_session_end, build_session_start
 from tracklight.formats.media import encode_wav
 from tracklight.formats.proto import Message
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 STEPS = range(0, 200, 10)

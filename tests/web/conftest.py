@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from playwright.sync_api import (
 )
 
 import tracklight
+from tests.server.waiting import wait_until
 from tests.web.chinese_log import write_chinese_log
 from tests.web.embedding_log import write_embedding_log
 from tests.web.event_writer import write_sweep
@@ -51,6 +54,10 @@ class Board:
     def __init__(self, logdir: Path, port: int, prefix: str) -> None:
         self._board = tracklight.serve(logdir, port, path_prefix=prefix, cache=False)
         self.address = self._board.url
+
+    def is_read(self) -> bool:
+        with urllib.request.urlopen(self.address + "api/v1/health", timeout=60) as response:
+            return bool(json.load(response)["status"] == "ok")
 
     def stop(self) -> None:
         self._board.close()
@@ -131,9 +138,10 @@ def serve() -> Iterator[Serve]:
 
 @contextmanager
 def serve_log(folder: Path, write: Callable[[Path], object]) -> Iterator[str]:
-    """Write a log, serve it and yield the URL of the board."""
+    """Write a log, serve it and yield the URL of the board once the log has been read."""
     write(folder / "logs")
     board = Board(folder / "logs", 0, "")
+    wait_until(board.is_read)
     yield board.address
     board.stop()
 

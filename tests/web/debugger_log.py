@@ -29,9 +29,8 @@ from tracklight.formats.debug_events.recording import (
     compute_histogram,
     make_tag,
 )
-from tracklight.formats.event import encode_event
 from tracklight.formats.proto import Message
-from tracklight.formats.summary import make_metadata
+from tracklight.formats.summary import encode_event, make_metadata
 from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import encode_record
 

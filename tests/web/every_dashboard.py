@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.web.chinese_log import BASELINE_CAPTURE
 from tests.web.waiting import get_stable_text
@@ -65,10 +65,25 @@ class Dashboard:
         buttons = page.locator(self.views)
         for index in range(buttons.count()):
             button = buttons.nth(index)
+            if button.get_attribute("aria-haspopup") == "menu":
+                yield from self._iter_menu(page, button)
+                continue
             if button.is_visible():
                 button.click()
             else:  # a list on narrow screens
                 page.locator("main .narrow select").first.select_option(index=index)
+            expect(button).to_have_attribute("aria-pressed", "true")
+            self.wait_until_stable(page)
+            yield str(button.text_content()).strip()
+
+    def _iter_menu(self, page: Page, button: Locator) -> Iterator[str]:
+        """Open the views that have no button of their own, one after another."""
+        button.click()
+        count = page.get_by_role("menuitem").count()
+        page.keyboard.press("Escape")
+        for index in range(count):
+            button.click()
+            page.get_by_role("menuitem").nth(index).click()
             expect(button).to_have_attribute("aria-pressed", "true")
             self.wait_until_stable(page)
             yield str(button.text_content()).strip()

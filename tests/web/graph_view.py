@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.dashboards.graphs.graph_log import write_graph
 from tests.web.waiting import get_stable_box
-from tracklight.cli.demo.graph_builder import BATCH, GraphBuilder
+from tracklight.cli.demo.writers import BATCH, GraphBuilder
 from tracklight.formats.proto import Message
 
 

@@ -12,8 +12,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.dashboards.mesh.scene import make_part
 from tests.web.cards import card
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
 from tracklight.formats.proto import Message
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 RED, GREEN, BLUE = (230, 30, 30), (20, 180, 60), (40, 60, 240)

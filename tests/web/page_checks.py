@@ -13,7 +13,8 @@ from playwright.sync_api import Page
 #: Names that are the same in every language: products, formats, units, key names and languages.
 UNTRANSLATED = re.compile(
     r"tracklight|TensorBoard|Graphviz|ONNX|Python|Parquet|LaTeX|Markdown|WebGL|Chrome|webhook|English"
-    r"|TensorFlow|Keras|PyTorch|JAX|Tensor Core|NVIDIA|xprof|XPlane|UTC|GiB|kHz"
+    r"|TensorFlow( Lite)?|Keras|PyTorch|JAX|safetensors|StableHLO|Tensor Core|NVIDIA|xprof"
+    r"|XPlane|UTC|GiB|kHz"
     r"|\b(CSV|JSON|SVG|PNG|TSV|ZIP|OBJ|PLY|DOT|NaN|Inf|ROC|CPU|GPU|PCA|t-SNE|UMAP|HDBSCAN|k-means|TPU)\b"
     r"|\b(Shift|Ctrl|Alt|Enter|Esc|Tab|Home|End|Space|Delete|Backspace)\b"
     # Flags of the command, and functions that log data.

@@ -26,13 +26,13 @@ from tests.web.scalar_log import STEPS, scalar_records
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tests.web.waiting import get_stable_url, wait_for_value
-from tracklight.formats.event import encode_event
 from tracklight.formats.summary import (
     LAYOUT_TAG,
     MarginChart,
     MarginSeries,
     MultilineChart,
     custom_scalars_layout,
+    encode_event,
     parse_layout,
 )
 from tracklight.formats.tfrecord import encode_record

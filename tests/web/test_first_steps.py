@@ -130,11 +130,11 @@ def test_failed_request_can_be_retried(
 ) -> None:
     write_sweep(logdir)
     page = open_page("about:blank")
-    page.route("**/api/v1/runs", lambda route: route.abort())
+    page.route("**/api/v1/runs?limit=*", lambda route: route.abort())
     page.goto(serve(logdir).address)
     expect(page.get_by_role("alert")).to_contain_text("Server unreachable")
     expect(page.get_by_role("button", name="Retry")).to_be_visible()
-    page.unroute("**/api/v1/runs")
+    page.unroute("**/api/v1/runs?limit=*")
     click_retry(page)
     expect(run_row(page, "vit")).to_be_visible()
 
@@ -145,7 +145,7 @@ def test_error_message_of_the_server_is_shown(
     write_sweep(logdir)
     page = open_page("about:blank")
     body = '{"error": {"message": "The share is away.", "hint": "Mount it."}}'
-    page.route("**/api/v1/runs", lambda route: route.fulfill(status=500, body=body))
+    page.route("**/api/v1/runs?limit=*", lambda route: route.fulfill(status=500, body=body))
     page.goto(serve(logdir).address)
     expect(page.get_by_role("alert")).to_have_text("The share is away. Mount it.")
 

@@ -12,12 +12,22 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import board_fixture
 from tests.web.graph_view import node, select_node, write_graph_log
+from tracklight.formats import proto
+from tracklight.formats.tensor import encode_tensor
+from tracklight.torch import SummaryWriter
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
+
+def write_scalar_log(folder: Path) -> None:
+    with SummaryWriter(folder / "train") as writer:
+        writer.add_scalar("loss", 1.0, 0)
+
+
 graph_board = board_fixture(write_graph_log, "module", "?tab=graphs")
+scalar_board = board_fixture(write_scalar_log, "module", "?tab=graphs")
 
 TABLE = """node,float ms,int8 ms
 images,1,1
@@ -32,6 +42,24 @@ TOLERANCE_PX = 1
 def upload(page: Page, path: Path, text: str) -> None:
     path.write_text(text)
     page.get_by_label("Graph file").set_input_files(path)
+
+
+def test_a_model_opens_in_a_log_without_graphs(
+    scalar_board: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    message = proto.GraphDef()
+    attribute = message.node.add(name=b"labels", op=b"Const").attr.add(key=b"value")
+    attribute.value.tensor.CopyFrom(encode_tensor(["cat", "dog"]))
+    (tmp_path / "labels.pb").write_bytes(message.SerializeToString())
+    page = open_page(scalar_board)
+    expect(page.get_by_text("No graphs yet")).to_be_visible()
+    page.get_by_label("Graph file").set_input_files(tmp_path / "labels.pb")
+    largest = page.get_by_role("region", name="Largest tensors (1)")
+    largest.get_by_role("button", name="labels").click()
+    # A constant of texts has no statistics, and its texts are not hidden.
+    weights = page.get_by_role("region", name="Weights")
+    expect(weights).to_contain_text("['cat', 'dog']")
+    expect(weights).not_to_contain_text("Min")
 
 
 def test_nodes_are_colored_by_a_file_and_two_columns_compared(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,8 @@ def test_weights_have_statistics_and_a_file(
     expect(kernel).to_contain_text("5.5")
     expect(kernel.get_by_role("img", name="Histogram of 12 values")).to_be_visible()
     expect(weights.get_by_role("group", name="bias")).to_contain_text("Zeros 3")
+    kernel.get_by_role("button", name="Values").click()
+    expect(kernel.locator("pre")).to_have_text(re.compile(r"^\[\[ ?0\..*, 11\.\]\]$", re.DOTALL))
     with page.expect_download() as download:
         kernel.get_by_role("button", name="Download .npy").click()
     assert download.value.suggested_filename == "classifier-weight.npy"

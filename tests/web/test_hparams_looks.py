@@ -38,17 +38,18 @@ OpenPage = Callable[..., Page]
 board = board_fixture(write_grid, "module", TAB)
 
 
-def test_toolbar_has_two_rows_on_a_laptop(board: str, open_page: OpenPage) -> None:
-    """The views, and below them the controls."""
-    page = open_page(board, width=1440)
+@pytest.mark.parametrize("width", [1440, 1920, 2400])
+def test_toolbar_is_one_row(board: str, open_page: OpenPage, width: int) -> None:
+    """All views are in the row if there is room for them; otherwise some are in a menu."""
+    page = open_page(board, width=width)
     drawn_parallel_plot(page)
     toolbar = page.get_by_role("toolbar", name="HParams")
-    views = get_stable_box(toolbar.locator("> *").first)
-    controls = toolbar.locator("> *:not(:first-child)")
-    boxes = controls.evaluate_all("all => all.map(one => one.getBoundingClientRect())")
+    boxes = toolbar.locator("> *").evaluate_all("all => all.map(it => it.getBoundingClientRect())")
     middles = {round(box["y"] + box["height"] / 2) for box in boxes}
-    assert views.height < 40
     assert max(middles) - min(middles) < 10
+    has_menu = toolbar.get_by_role("button", name="More views").count() == 1
+    assert has_menu == (width < 1900)
+    assert toolbar.get_by_role("button", name="Timeline").count() == (0 if has_menu else 1)
 
 
 def test_fits_on_a_phone_and_keyboard_shortcuts(board: str, open_page: OpenPage) -> None:

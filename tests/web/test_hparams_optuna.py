@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import board_fixture
+from tests.web.waiting import get_stable_box
 
 optuna = pytest.importorskip("optuna")
 
@@ -82,6 +83,19 @@ def test_intermediate_values_mark_pruned_trials(board: str, open_page: OpenPage)
     page.goto(f"{board}&hp=table&hp-study=journal.log/pruned&hp-added=status")
     table = page.get_by_role("table", name="Trials")
     expect(table.get_by_role("cell", name="Pruned")).to_have_count(5)
+
+
+def test_timeline_counts_trials_by_status(board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{board}&hp=timeline&hp-study=journal.log/pruned")
+    statuses = page.get_by_role("list", name="Status").get_by_role("listitem")
+    expect(statuses.filter(has_text="Pruned: 5")).to_be_visible()
+    expect(statuses.filter(has_text="Succeeded: 15")).to_be_visible()
+    plot = page.get_by_role("img", name="Timeline of 20 trials")
+    expect(plot).to_have_attribute("data-drawn", "20")
+    box = get_stable_box(plot)
+    # The first trial starts at the left end of the axis, in the first lane.
+    page.mouse.move(box.x + 54, box.y + 18)
+    expect(page.get_by_role("status", name="Trial")).to_contain_text("trial-0000")
 
 
 def test_distribution_is_split_by_a_hyperparameter(board: str, open_page: OpenPage) -> None:

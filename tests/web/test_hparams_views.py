@@ -21,6 +21,7 @@ pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 TAB = "?tab=hparams"
+FIRST_VIEWS = ("Table", "Parallel coordinates", "Scatter matrix", "Importance")
 #: Space above and below the axes of the parallel coordinates plot, in pixels.
 TOP_PX, BOTTOM_PX = 48, 26
 
@@ -248,9 +249,18 @@ def download_plot(page: Page, kind: str) -> bytes:
     return download.value.path().read_bytes()
 
 
+def select_view(page: Page, title: str) -> None:
+    """Select a view; those after the first four are in a menu at this width."""
+    views = page.get_by_role("group", name="View")
+    if title not in FIRST_VIEWS:
+        views.get_by_role("button", name=re.compile("^(More views|View: .*)$")).click()
+        page.get_by_role("menuitemcheckbox", name=title).click()
+    else:
+        views.get_by_role("button", name=title, exact=True).click()
+
+
 def test_export_every_plot_as_image(board: str, open_page: OpenPage) -> None:
     page = open_hparams(board, open_page, '&hp-filter=[["hparam:units",{"range":[200,600]}]]')
-    views = page.get_by_role("group", name="View")
     count = sum(session.units >= 200 for session in GRID)
     texts_by_view = {
         "Parallel coordinates": {"dropout", "units", "0.01", "log", "accuracy"},
@@ -259,13 +269,14 @@ def test_export_every_plot_as_image(board: str, open_page: OpenPage) -> None:
         "Contour": {"dropout", "accuracy"},
         "History": {"accuracy", "Start time"},
         "Importance": {"dropout", "learning_rate", "units", "optimizer"},
+        "Timeline": {"Time since the first start"},
     }
     for title, expected in texts_by_view.items():
-        views.get_by_role("button", name=title).click()
+        select_view(page, title)
         if title == "Importance":
             expect(page.get_by_role("list", name="Importance for accuracy")).to_be_visible()
         else:
-            plot_name = re.compile(" vs. |^Parallel coordinates")
+            plot_name = re.compile(" vs. |^Parallel coordinates|^Timeline")
             expect(page.get_by_role("img", name=plot_name).first).to_be_visible()
         plot = ElementTree.fromstring(download_plot(page, "SVG"))
         texts = {str(text.text) for text in plot.iter(f"{SVG}text")}
@@ -296,18 +307,17 @@ def test_hovered_trial_is_highlighted_and_links_to_scalars(board: str, open_page
 
 def test_importance_slice_contour_and_history(board: str, open_page: OpenPage) -> None:
     page = open_hparams(board, open_page)
-    views = page.get_by_role("group", name="View")
-    views.get_by_role("button", name="Importance").click()
+    select_view(page, "Importance")
     bars = page.get_by_role("list", name="Importance for accuracy").get_by_role("listitem")
     expect(bars).to_have_count(4)
     expect(bars.first).to_contain_text("%")
     bars.filter(has_text="units").get_by_role("button").click()
     expect(page.get_by_role("img", name="accuracy vs. units")).to_be_visible()
-    views.get_by_role("button", name="Contour").click()
+    select_view(page, "Contour")
     page.get_by_role("combobox", name="X axis").select_option("dropout")
     expect(page.get_by_role("img", name="vs. dropout")).to_be_visible()
     expect(page).to_have_url(re.compile("hp-contour-x=hparam"))
-    views.get_by_role("button", name="History").click()
+    select_view(page, "History")
     improvements = 0
     best = float("-inf")
     for session in GRID:

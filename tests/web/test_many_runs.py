@@ -87,7 +87,7 @@ def test_filters_10000_runs(sweep: str, open_page: OpenPage) -> None:
         route.fulfill(body=json.dumps(body), content_type="application/json")
 
     page = open_page("about:blank")
-    page.route("**/api/v1/runs", add_runs)
+    page.route("**/api/v1/runs?limit=*", add_runs)
     page.goto(sweep + "?tab=overview")
     expect(run_count(page)).to_have_text("10,000 runs")
     page.get_by_label("Filter runs").press_sequentially("trial-42")

@@ -115,7 +115,7 @@ def test_group_says_which_of_its_dashboards_is_open(many_kinds: str, open_page: 
     expect(tab(page, "PR curves")).to_be_visible()
     page.go_back()
     expect(group).to_be_visible()
-    page.set_viewport_size({"width": 1440, "height": 900})
+    page.set_viewport_size({"width": 1600, "height": 900})
     expect(tab(page, "Scalars")).to_have_attribute("aria-current", "page")
 
 

@@ -14,8 +14,8 @@ import tracklight
 from tests.web.conftest import Serve
 from tests.web.event_writer import append_records
 from tests.web.scalar_log import STEPS, scalar_records
-from tracklight.formats.event import encode_event
 from tracklight.formats.hparams import HParam, Metric, build_experiment, build_session_start
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 pytestmark = pytest.mark.browser

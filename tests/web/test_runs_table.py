@@ -350,6 +350,7 @@ def test_long_names_are_readable_at_the_default_width(nested_page: Page) -> None
         name = SCHEDULE.format(rate=rate)
         folder = group_row(page, f"experiments/{name}/")
         expect(folder).to_contain_text(name)
+        expect(folder.locator(".count")).to_have_text("2")
         assert not is_cut(folder.locator(".label"))
         for part in ("train", "validation"):
             run = run_name(page, f"experiments/{name}/{part}")
@@ -359,6 +360,10 @@ def test_long_names_are_readable_at_the_default_width(nested_page: Page) -> None
     expect(rows(page)).to_have_count(2)
     folder.get_by_role("checkbox").click()
     expect(page).to_have_url(re.compile("selected="))
+    folder.get_by_role("button", name="Expand").click()
+    for part in ("train", "validation"):
+        run = row(page, f"experiments/{name}/{part}")
+        expect(run.get_by_role("checkbox")).not_to_be_checked()
 
 
 def test_two_line_mode_gives_the_name_the_first_line(nested_page: Page) -> None:

@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from sklearn.metrics import roc_auc_score
 
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import get_stable_text
 from tests.web.what_if_data import (
     ROWS,
     make_class_workspace,
@@ -248,7 +249,7 @@ def test_counterfactual_and_smallest_edit(editable: str, open_page: OpenPage) ->
 def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenPage) -> None:
     data = make_people()
     page = open_page(people + "&wi=performance&wi-slice=sex&wi-model=steep")
-    row = page.locator("tr[data-slice='sex:f']")
+    row = page.locator("[data-slice='sex:f']")
     women = data["sex"] == "f"
     labels, scores = data["income"][women], predict_steep(data)[women]
     accuracy = ((scores >= 0.5) == labels).mean()
@@ -288,9 +289,9 @@ def test_strategy_sets_thresholds_and_cells_open_datapoints(
     page = open_page(people + "&wi=performance&wi-slice=sex&wi-model=steep")
     page.get_by_label("Strategy").select_option("Demographic parity")
     expect(page.get_by_text(re.compile("best single threshold"))).to_be_visible()
-    values = [float(text) for text in page.locator("td.slider span").all_inner_texts()]
+    values = [float(text) for text in page.locator(".threshold").all_inner_texts()]
     women, men = data["sex"] == "f", data["sex"] == "m"
-    rows = page.locator("tr[data-slice]")
+    rows = page.locator("[data-slice]")
     names = [rows.nth(at).get_attribute("data-slice") for at in range(rows.count())]
     by_name = dict(zip(names, values, strict=True))
     scores = predict_steep(data)
@@ -311,7 +312,7 @@ def test_strategy_sets_thresholds_and_cells_open_datapoints(
 def test_numeric_slices_have_quantiles_or_own_edges(people: str, open_page: OpenPage) -> None:
     age = make_people()["age"]
     page = open_page(people + "&wi=performance&wi-slice=age&wi-model=steep")
-    rows = page.locator("tr[data-slice]")
+    rows = page.locator("[data-slice]")
     expect(rows).to_have_count(5)
     bins = page.get_by_role("group", name="Bins of age")
     bins.get_by_role("combobox").select_option("Quantiles")
@@ -319,16 +320,16 @@ def test_numeric_slices_have_quantiles_or_own_edges(people: str, open_page: Open
     bins.get_by_label("Number of bins of age").press("Enter")
     edges = np.quantile(age, [1 / 3, 2 / 3])
     counts = np.bincount(np.searchsorted(edges, age, side="right"))
-    first = page.locator(f"tr[data-slice='age:< {edges[0]:.6g}']")
-    expect(first.locator("td").first).to_have_text(str(counts[0]))
+    first = page.locator(f"[data-slice='age:< {edges[0]:.6g}']")
+    expect(first.get_by_role("cell").first).to_have_text(str(counts[0]))
     bins.get_by_role("combobox").select_option("Custom edges")
     field = bins.get_by_label("Bin edges of age")
     field.fill("thirty")
     expect(bins).to_contain_text("Enter numbers separated by commas")
     field.fill("60, 30")
     field.press("Enter")
-    old = page.locator("tr[data-slice='age:>= 60']")
-    expect(old.locator("td").first).to_have_text(str((age >= 60).sum()))
+    old = page.locator("[data-slice='age:>= 60']")
+    expect(old.get_by_role("cell").first).to_have_text(str((age >= 60).sum()))
     expect(page).to_have_url(re.compile("wi-bins="))
     page.get_by_role("searchbox", name="Filter slices").fill("\u2265 60")
     expect(page.get_by_text("1 of 3 slices")).to_be_visible()
@@ -408,7 +409,7 @@ def test_disagreements_come_first(people: str, open_page: OpenPage) -> None:
     accuracy = [((score >= 0.5) == data["income"])[women].mean() for score in (steep, flat)]
     deltas = page.get_by_role("table", name="Metrics of flat minus steep")
     row = deltas.get_by_role("row").filter(has_text="sex: f")
-    expect(row).to_contain_text(f"{abs(accuracy[1] - accuracy[0]):.4g}")
+    expect(row).to_contain_text(f"{abs(accuracy[1] - accuracy[0]):.3g}")
     table.get_by_role("button", name=f"Datapoint {largest}", exact=True).click()
     expect(editor(page)).to_contain_text(f"Datapoint {largest}")
     page.go_back()
@@ -639,7 +640,7 @@ def test_named_slices_and_the_cost_of_a_smaller_gap(editable: str, open_page: Op
     page.get_by_role("button", name="Performance", exact=True).click()
     choose(page, "Slice by", "old")
     count = int((make_people()["age"] >= 60).sum())
-    expect(page.locator("tr[data-slice='old:True'] td").first).to_have_text(str(count))
+    expect(page.locator("[data-slice='old:True'] [role=cell]").first).to_have_text(str(count))
     matrix = page.get_by_role("region", name="Confusion matrix of All datapoints")
     expect(matrix.locator("tfoot td").last).to_have_text(str(ROWS))
     page.get_by_role("button", name="Cost and gap").click()
@@ -648,10 +649,10 @@ def test_named_slices_and_the_cost_of_a_smaller_gap(editable: str, open_page: Op
     gap = float(choices.get_by_role("button").first.inner_text())
     scores, old = predict_steep(make_people()), make_people()["age"] >= 60
     expect(page).to_have_url(re.compile("wi-thresholds="))
-    rows = page.locator("tr[data-slice]")
+    rows = page.locator("[data-slice]")
     thresholds = {
         rows.nth(at).get_attribute("data-slice"): float(
-            rows.nth(at).locator(".slider").inner_text()
+            rows.nth(at).locator(".threshold").inner_text()
         )
         for at in range(rows.count())
     }
@@ -682,6 +683,8 @@ def test_views_fit_and_are_accessible(view: str, people: str, open_page: OpenPag
         wait_for_plot(page)
     else:
         expect(page.locator("[data-ready]").first).to_be_visible()
+    expect(page.locator("main [aria-busy=true]")).to_have_count(0)
+    get_stable_text(page.locator("main"))
     assert not overflows(page)
     assert find_violations(page) == []
     page.set_viewport_size({"width": 390, "height": 800})

@@ -12,7 +12,7 @@ from tests.hostile_markdown import VECTORS
 from tests.small_log import write
 from tests.web.cards import card
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 MODEL_CARD = """\

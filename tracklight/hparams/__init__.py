@@ -6,10 +6,10 @@
 `hparams_config` optionally describes the hyperparameters and metrics of all runs, once, in the
 directory above them. `search` runs a hyperparameter search with Optuna.
 
-`session` logs the start and end of a run, `domains` describes hyperparameters and metrics,
-`optuna_search` implements `search`, and `optuna_studies` converts existing Optuna studies to event
-files. May import `tracklight.writer` and `tracklight.formats`; Keras and Optuna are only imported
-when they are used.
+`session` describes hyperparameters and metrics and logs the start and end of a run, `optuna_search`
+implements `search`, and `optuna_studies` converts existing Optuna studies to event files. May
+import `tracklight.writer` and `tracklight.formats`; Keras and Optuna are only imported when they
+are used.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tracklight.hparams.domains import Discrete, Domain, HParam, IntInterval, Metric, RealInterval
+from tracklight.hparams.session import Discrete, Domain, HParam, IntInterval, Metric, RealInterval
 from tracklight.writer import warnings
-from tracklight.writer.defaults import find_active_writer
+from tracklight.writer.event_writer import find_active_writer
 
 if TYPE_CHECKING:
     from tracklight.hparams.optuna_search import search

@@ -22,8 +22,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.formats.hparams import HParamValue, Status
-from tracklight.hparams.domains import Discrete, Domain, HParam, IntInterval, Metric, RealInterval
-from tracklight.hparams.session import build_experiment, log_hparams, log_session_end
+from tracklight.hparams.session import (
+    Discrete,
+    Domain,
+    HParam,
+    IntInterval,
+    Metric,
+    RealInterval,
+    build_experiment,
+    log_hparams,
+    log_session_end,
+)
 from tracklight.writer.event_writer import EventWriter
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from tracklight.errors import LogError, MissingDependencyError
 from tracklight.formats import hparams, summary
-from tracklight.formats.event import encode_event, encode_file_version
 from tracklight.formats.hparams import HParamValue
 from tracklight.formats.proto import Message
+from tracklight.formats.summary import encode_event, encode_file_version
 from tracklight.formats.tfrecord import encode_record
 
 if TYPE_CHECKING:

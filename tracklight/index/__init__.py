@@ -14,6 +14,6 @@ Storage, from the top down:
 Queries:
 
 - `series_query`: choose an axis, smoothing and a baseline for a series, giving a `Curve`.
-- `smoothing`, `sampling`, `downsampling`: smooth a curve, sample it, reduce it to pixels.
+- `downsampling`: sample a curve, or reduce it to pixels.
 - `loops`: the inner loops of these, compiled (`_loops`) or in NumPy (`loops_python`).
 """

@@ -16,8 +16,8 @@ import numpy as np
 
 from tracklight.formats.batch import Damage, Points, References, ScalarType
 from tracklight.index.loops import loops
-from tracklight.logdir.file_changes import Fingerprint
 from tracklight.logdir.filesystem import FileStat
+from tracklight.logdir.tail import Fingerprint
 from tracklight.types import Bool, Float64, Int32, Int64
 
 POINT_COLUMNS = ("step", "wall", "value")
@@ -54,7 +54,7 @@ class BlockHeader:
 
     def find(self, series: int) -> int | None:
         """Return the position of a series in the block."""
-        index = int(np.searchsorted(self.series, series))
+        index = int(self.series.searchsorted(series))
         is_found = index < len(self.series) and self.series[index] == series
         return index if is_found else None
 

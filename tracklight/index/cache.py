@@ -26,8 +26,7 @@ from tracklight.errors import FormatError
 from tracklight.index.blocks import Segment, join_segments
 from tracklight.index.event_file import EventFile
 from tracklight.index.pack import CorruptPackError, Pack, release_pages, write_pack
-from tracklight.util.files import TEMPORARY_GLOB
-from tracklight.util.hashing import hash_key
+from tracklight.util.files import TEMPORARY_GLOB, hash_key
 from tracklight.util.memory import trim_memory
 
 DEFAULT_CACHE_BYTES = 8 << 30

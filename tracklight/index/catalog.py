@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, TypeVar, Union
 import numpy as np
 
 from tracklight.errors import Message, RunNotFoundError, UnavailableError
+from tracklight.index.aggregation import CurveReduction
 from tracklight.index.cache import DEFAULT_CACHE_BYTES, find_cache_folder
-from tracklight.index.cluster.assignment import assign_runs
+from tracklight.index.cluster import assign_runs
 from tracklight.index.cluster.shared_cache import create_cache
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.shard import SeriesKey, Shard, ValueReader
 from tracklight.index.tags import merge_shared_tags
-from tracklight.logdir.access import escapes_roots, fetch_local_copy, open_filesystem
+from tracklight.logdir.access import Root, escapes_roots, fetch_local_copy, open_filesystem
 from tracklight.logdir.discover import DiscoveredFile, Discovery, discover, iter_ancestors
 from tracklight.logdir.filesystem import FileHandle, FileSystem
 from tracklight.logdir.names import natural_key
-from tracklight.logdir.roots import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
     CaptureFile,
@@ -291,6 +291,26 @@ class Catalog:
                 part = [_apply_to_empty(key, query, view) for key in shard_keys]
             results.update(zip(indexes, part, strict=True))
         return [results[index] for index in range(len(keys))]
+
+    def reduce(
+        self, keys: Sequence[SeriesKey], query: SeriesQuery, reduction: CurveReduction[R]
+    ) -> R:
+        """Reduce several series to one result; each shard reduces its own.
+
+        Args:
+            keys: The series, as pairs of run and tag.
+            query: The x axis, smoothing and baseline.
+            reduction: Reduces curves, and merges the results of the shards. Series of shards that
+                are unavailable are left out.
+        """
+        for run, _ in keys:
+            self._get_shard(run)  # raises RunNotFoundError
+        parts = self._split_by_shard(keys)
+        results = self._map_shards(
+            lambda shard, shard_keys, indexes: shard.reduce(shard_keys, indexes, query, reduction),
+            parts,
+        )
+        return reduction.merge([result for result in results if result is not None])
 
     def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
         """Return count, last point and extremes of several series; None for missing ones."""

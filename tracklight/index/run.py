@@ -19,7 +19,7 @@ import numpy as np
 
 from tracklight.errors import FormatError, TagNotFoundError
 from tracklight.formats.batch import META_GRAPH_TAG, Content, Points, ScalarType
-from tracklight.formats.event import TagMetadata, parse_metadata
+from tracklight.formats.summary import TagMetadata, parse_metadata
 from tracklight.index.blocks import REFERENCE_COLUMNS, Block, FileSession, SegmentOrigin
 from tracklight.index.event_file import EventFile
 from tracklight.logdir.names import natural_key
@@ -186,10 +186,26 @@ class RunIndex:
         return len(tags) - (META_GRAPH_TAG in tags)
 
     def _assemble_series(self, tag: str, sources: Sequence[TagSource]) -> Series:
+        if len(sources) == 1 and (series := self._find_only_piece(tag, *sources[0])) is not None:
+            return series
         pieces, overwritten = self._collect(sources, "points")
         step = _concatenate([piece.rows.step[piece.row_range] for piece in pieces], np.int64)
         wall = _concatenate([piece.rows.wall[piece.row_range] for piece in pieces], np.float64)
         return Series(self.name, tag, step, wall, _concatenate_values(pieces), overwritten)
+
+    def _find_only_piece(self, tag: str, file: int, number: int) -> Series | None:
+        """Return a series that is in one block of one file, as of most runs; None for others."""
+        sessions = self.files[file].sessions
+        if len(self.files) != 1 or len(sessions) != 1 or sessions[0].start is not None:
+            return None
+        blocks = sessions[0].points.blocks
+        index = blocks[0].header.find(number) if len(blocks) == 1 else None
+        if index is None or not blocks[0].header.is_increasing[index]:
+            return None
+        rows, own = blocks[0].get_series_rows(index)
+        value = rows.value[own].view(ScalarType(rows.scalar_type[index]).dtype)
+        step = rows.step[own]
+        return Series(self.name, tag, step, rows.wall[own], value, np.zeros(len(step), np.bool_))
 
     def _collect(self, sources: Sequence[TagSource], column: str) -> tuple[list[_Piece], Bool]:
         """Return the rows of a tag in the order written, and which of them were overwritten.

@@ -14,7 +14,15 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeVar
 
+import numpy as np
+
 from tracklight.errors import Message, RunNotFoundError
+from tracklight.index.aggregation import (
+    CompactCurve,
+    CurveReduction,
+    compute_compact_curve,
+    make_compact_curve,
+)
 from tracklight.index.blocks import SegmentOrigin
 from tracklight.index.cache import PackCache, SegmentStore
 from tracklight.index.event_file import (
@@ -36,9 +44,8 @@ from tracklight.index.tags import (
 )
 from tracklight.logdir.access import open_filesystem
 from tracklight.logdir.discover import DiscoveredFile
-from tracklight.logdir.file_changes import FileChange, classify_change, detect_change
 from tracklight.logdir.filesystem import FileSystem
-from tracklight.logdir.tail import free_buffers
+from tracklight.logdir.tail import FileChange, classify_change, detect_change, free_buffers
 from tracklight.types import (
     FileInfo,
     Point,
@@ -67,6 +74,8 @@ _MIN_PARALLEL_ITEMS = 16
 #: Memory for results of queries, and how long they are kept after the last query.
 _MAX_RESULT_BYTES = 32 << 20
 _RESULT_IDLE_S = 60.0
+#: Memory for curves of groups of runs, of which most do not change between two updates.
+_MAX_CURVE_BYTES = 64 << 20
 
 #: The table of summaries is kept from this many runs on.
 _MIN_CACHED_RUNS = 1000
@@ -100,6 +109,9 @@ class Shard:
         self._summaries: tuple[int, SummaryTable] | None = None
         self._shared_tags: tuple[tuple[int, list[str]], tuple[SharedTag, ...]] | None = None
         self._results = ResultCache()
+        self._curves = LruCache[str, dict[SeriesKey, tuple[RunVersion, CompactCurve]]](
+            max_bytes=_MAX_CURVE_BYTES, idle_s=_RESULT_IDLE_S
+        )
 
     # ---- refresh
 
@@ -187,6 +199,48 @@ class Shard:
             results[index] = result
         self._results.store(missing_keys, versions, query, view, computed)
         return results
+
+    def reduce(
+        self,
+        keys: Sequence[SeriesKey],
+        indexes: Sequence[int],
+        query: SeriesQuery,
+        reduction: CurveReduction[R],
+    ) -> R:
+        """Reduce several curves to one result; ``indexes`` are their positions in the request."""
+        return reduction.reduce(np.array(indexes, np.int64), self._get_curves(keys, query))
+
+    def _get_curves(self, keys: Sequence[SeriesKey], query: SeriesQuery) -> list[CompactCurve]:
+        """Return curves, of which those of runs that have not changed since are kept."""
+        is_kept = query.baselines is None and query.metric is None
+        if not is_kept:
+            return self._compute(keys, query, make_compact_curve)
+        versions = self._get_versions(keys)
+        name = str(query)
+        kept = self._curves.find(name) or {}
+        curves = [
+            entry[1] if (entry := kept.get(key)) and entry[0] == versions[key[0]] else None
+            for key in keys
+        ]
+        missing = [at for at, curve in enumerate(curves) if curve is None]
+        if missing:
+            missing_keys = [keys[at] for at in missing]
+            computed = [
+                compute_compact_curve(series, query) for series in self.scalars(missing_keys)
+            ]
+            release_pages()
+            for at, curve in zip(missing, computed, strict=True):
+                curves[at] = curve
+            added = {
+                key: (versions[key[0]], curve)
+                for key, curve in zip(missing_keys, computed, strict=True)
+            }
+            merged = {**kept, **added}
+            size_bytes = sum(curve.count_bytes() for _, curve in merged.values())
+            if size_bytes > _MAX_CURVE_BYTES:
+                merged, size_bytes = added, sum(curve.count_bytes() for curve in computed)
+            self._curves.put(name, merged, size_bytes)
+        return [curve for curve in curves if curve is not None]
 
     def _get_versions(self, keys: Sequence[SeriesKey]) -> dict[str, RunVersion]:
         with self._lock:

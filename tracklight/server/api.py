@@ -24,7 +24,7 @@ from tracklight.analysis.source import Blob, Empty, Source
 from tracklight.errors import LogError, RunNotFoundError, UnavailableError
 from tracklight.formats.batch import Content
 from tracklight.index.event_file import compute_value_key
-from tracklight.logdir.roots import is_url
+from tracklight.logdir.access import is_url
 from tracklight.plugin import Route
 from tracklight.server.events import LiveUpdates, LoadStatus
 from tracklight.server.plugins import DashboardRegistry
@@ -34,9 +34,11 @@ from tracklight.server.source import (
     LogSource,
     Refresher,
     RunRow,
+    RunTotals,
     TagRow,
     make_file_row,
     make_tag_row,
+    sum_runs,
     to_valid_unicode,
 )
 from tracklight.types import Bool, Float64, Int64, Kind, ValueLocations
@@ -108,11 +110,21 @@ class DashboardRow(msgspec.Struct):
     module_url: str | None
 
 
+class RunsRequest(msgspec.Struct):
+    """With more than ``limit`` runs, none are listed; null lists any number of runs."""
+
+    limit: int | None = None
+
+
 class RunsResponse(msgspec.Struct):
-    """All runs, as of ``cursor``."""
+    """All runs, as of ``cursor``.
+
+    ``totals`` tells about them if there are more than the limit of the request.
+    """
 
     cursor: str
     runs: list[RunRow]
+    totals: RunTotals | None = None
 
 
 class TagsRequest(msgspec.Struct):
@@ -175,7 +187,7 @@ class LogApi:
         return [
             Route("status", Empty, self.status, "GET"),
             Route("dashboards", Empty, self.dashboards, "GET"),
-            Route("runs", Empty, self.runs, "GET", self.live.get_etag),
+            Route("runs", RunsRequest, self.runs, "GET", self.live.get_etag),
             Route("tags", TagsRequest, self.tags, "GET", self.live.get_etag),
             Route("tags", TagNamesRequest, self.list_tag_names),
             Route("files", FilesRequest, self.files, "GET", self.live.get_etag),
@@ -208,10 +220,13 @@ class LogApi:
             for name, entry in self.registry.entries.items()
         ]
 
-    def runs(self, _: Empty) -> RunsResponse:
-        """Return all runs with their counts, in natural order."""
+    def runs(self, request: RunsRequest) -> RunsResponse:
+        """Return all runs with their counts, in natural order, or only their totals."""
         cursor = self.live.history.cursor()
-        return RunsResponse(cursor, list(self.overview.runs().values()))
+        runs = list(self.overview.runs().values())
+        if request.limit is None or len(runs) <= request.limit:
+            return RunsResponse(cursor, runs)
+        return RunsResponse(cursor, [], sum_runs(runs))
 
     def tags(self, request: TagsRequest) -> TagsResponse:
         """Return the tags of one run, or of all runs merged."""

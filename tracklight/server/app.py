@@ -20,7 +20,8 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import BaseRoute, Mount
 from starlette.types import Lifespan
 
-from tracklight.analysis.derived_metrics.derived_log import DerivedLog
+from tracklight.analysis.derived_metrics import DerivedLog
+from tracklight.analysis.run_query import GroupQuery
 from tracklight.analysis.source import NO_ACCESS, Context, DataAccess
 from tracklight.errors import UsageError
 from tracklight.plugin import Route
@@ -43,7 +44,7 @@ from tracklight.server.middleware import (
     RequestStats,
     create_metrics_route,
 )
-from tracklight.server.notes import NotesApi, NotesStore
+from tracklight.server.notes import NotesApi, NotesDocument, NotesStore
 from tracklight.server.page import PAGE_DIR, create_page_route, create_plugin_routes
 from tracklight.server.plugins import (
     DashboardEntry,
@@ -56,9 +57,10 @@ from tracklight.server.routing import API_PREFIX, LazyRouter, create_openapi_rou
 from tracklight.server.run_table.api import RunTableApi
 from tracklight.server.run_table.run_columns import RunColumnsApi
 from tracklight.server.run_table.run_details import RunDetailsApi
+from tracklight.server.run_table.run_list import RunListApi
 from tracklight.server.source import LogOverview, LogSource, LogWatcher, Refresher
 from tracklight.server.static_export.api import StaticExportApi
-from tracklight.util.user_dirs import get_notes_path
+from tracklight.util.files import get_notes_path
 
 #: As a host: listen on all interfaces, IPv4 and IPv6.
 ALL_INTERFACES = ""
@@ -225,11 +227,12 @@ def create_app(
     refresher = Refresher(source, watcher)
     overview = LogOverview(source)
     live = LiveUpdates(source, overview, refresher, heartbeat_s=heartbeat_s)
-    registry = _load_dashboards(source, overview, live, access)
-    dashboard_monitor = DashboardMonitor(registry, live.publish_revision)
-    alert_service = AlertService(source, store, live, alerts)
     run_columns = RunColumnsApi(source, overview, derived.find_state)
     run_table = RunTableApi(source, overview, run_columns, store.read)
+    run_list = RunListApi(run_table.get_table)
+    registry = _load_dashboards(source, overview, live, access, run_list.select_runs, store.read)
+    dashboard_monitor = DashboardMonitor(registry, live.publish_revision)
+    alert_service = AlertService(source, store, live, alerts)
     prewarmer = Prewarmer(source, overview, registry, run_table.prepare)
     refresher.listeners += [alert_service.on_refresh, prewarmer.on_refresh]
     stats = RequestStats()
@@ -244,6 +247,7 @@ def create_app(
         *BlobApi(source).routes(),
         *run_columns.routes(),
         *run_table.routes(),
+        *run_list.routes(),
         *RunDetailsApi(source, overview, run_columns.hparams, run_table.get_table).routes(),
         *NotesApi(store, alert_service, derived.check).routes(),
         *StaticExportApi(source, overview, access).routes(),
@@ -299,7 +303,12 @@ def create_app(
 
 
 def _load_dashboards(
-    source: LogSource, overview: LogOverview, live: LiveUpdates, access: DataAccess
+    source: LogSource,
+    overview: LogOverview,
+    live: LiveUpdates,
+    access: DataAccess,
+    select_runs: Callable[[GroupQuery], Sequence[str]],
+    read_notes: Callable[[], NotesDocument],
 ) -> DashboardRegistry:
     return DashboardRegistry(
         Context(
@@ -309,7 +318,9 @@ def _load_dashboards(
             live.history.cursor,
             describe_error,
             access,
-            state=live.get_etag,
+            # Notes hide and label runs, which changes what a query of runs returns.
+            state=lambda: f"{live.get_etag()}.{read_notes().revision}",
+            select_runs=select_runs,
         ),
         live.server_problems.append,
     )

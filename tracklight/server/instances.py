@@ -27,8 +27,7 @@ from tracklight.errors import BindError
 from tracklight.server.app import Settings
 from tracklight.server.auth import WILDCARD_HOSTS, AccessPolicy
 from tracklight.server.routing import API_PREFIX
-from tracklight.util.files import write_atomic
-from tracklight.util.user_dirs import get_data_dir
+from tracklight.util.files import get_data_dir, write_atomic
 
 if TYPE_CHECKING:
     from urllib.request import Request

@@ -30,7 +30,7 @@ from starlette.types import Message as ASGIMessage
 import tracklight
 from tracklight.errors import Message, UsageError
 from tracklight.index.pack import release_pages
-from tracklight.logdir.stores.requests import METER, OPERATIONS
+from tracklight.logdir.stores.listing import METER, OPERATIONS
 from tracklight.server.auth import USER_KEY, get_route_path
 from tracklight.server.events import LiveUpdates
 from tracklight.server.responses import create_error_response

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import msgspec
 
-from tracklight.analysis.derived_metrics.derived_log import DerivedMetric
+from tracklight.analysis.derived_metrics import DerivedMetric
 from tracklight.analysis.source import Empty
 from tracklight.errors import ConflictError, LogError, UsageError
 from tracklight.plugin import Route

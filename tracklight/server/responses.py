@@ -37,7 +37,7 @@ from starlette.responses import Response, StreamingResponse
 from tracklight import errors
 from tracklight.analysis.source import Blob, Problem, Stream
 from tracklight.errors import Message
-from tracklight.util.json_number import to_json_numbers
+from tracklight.util.json_file import to_json_numbers
 
 log = logging.getLogger(__name__)
 
@@ -363,6 +363,10 @@ _STATUS_BY_ERROR: dict[type[Exception], tuple[int, Message]] = {
     errors.ConflictError: (
         409,
         Message("hints.conflict", "Compare the two versions, then save the one to keep."),
+    ),
+    errors.ModelError: (
+        422,
+        Message("hints.model", "Correct the model or its settings, then try again."),
     ),
     errors.UsageError: (
         400,

@@ -34,7 +34,7 @@ from tracklight.server.responses import (
     create_error_response,
     create_response,
 )
-from tracklight.util.hashing import hash_key
+from tracklight.util.files import hash_key
 from tracklight.util.json_file import observe_updates
 from tracklight.util.lru_cache import LruCache
 

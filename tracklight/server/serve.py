@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import LogdirSpec
+from tracklight.logdir.access import LogdirSpec
 from tracklight.logdir.watch import PollIntervals, Watcher
 from tracklight.server.app import AuthSettings, BoardApp, Settings, create_app
 from tracklight.server.auth import AccessPolicy

@@ -23,15 +23,17 @@ import msgspec
 from tracklight.analysis.source import Sentence, Source
 from tracklight.errors import Message, find_message
 from tracklight.index.tags import make_shared_tag
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import Delta, FileInfo, Kind, Progress, RunInfo, SharedTag, Stamp
-from tracklight.util.json_number import JsonNumber, to_json_number
+from tracklight.util.json_file import JsonNumber, to_json_number
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+#: Times beyond are no dates in a browser; event files may contain any.
+_MAX_TIME_S = 8.64e12
 _RETRY_DELAY_S = 5.0
 _LONG_REFRESH_S = 1.0
 _STOP_TIMEOUT_S = 0.5
@@ -173,6 +175,15 @@ class RunRow(msgspec.Struct, gc=False):
     damaged: int
 
 
+class RunTotals(msgspec.Struct):
+    """The number of runs, their points and damaged records, and the time of the last point."""
+
+    runs: int
+    points: int
+    damaged: int
+    last_wall: float | None
+
+
 class TagRow(msgspec.Struct):
     """A tag of one run, or of all runs; ``runs`` is the number of runs that have it."""
 
@@ -226,6 +237,16 @@ def make_run_row(info: RunInfo) -> RunRow:
         tags=info.tags,
         points=info.points,
         damaged=info.damaged,
+    )
+
+
+def sum_runs(rows: Sequence[RunRow]) -> RunTotals:
+    walls = (float(row.last_wall) for row in rows if row.last_wall is not None)
+    return RunTotals(
+        runs=len(rows),
+        points=sum(row.points for row in rows),
+        damaged=sum(row.damaged for row in rows),
+        last_wall=max((wall for wall in walls if abs(wall) < _MAX_TIME_S), default=None),
     )
 
 

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from tracklight.analysis.experiments.features import build_features
 from tracklight.analysis.experiments.hparam_columns import (
     build_hparam_columns,
     should_use_log_scale,
 )
+from tracklight.analysis.experiments.importance import build_features
 from tracklight.analysis.experiments.sessions import Session
 from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval
 

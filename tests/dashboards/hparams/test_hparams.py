@@ -14,7 +14,7 @@ from tests.analysis.experiments.helpers import open_board
 from tests.index import logs
 from tests.server.columns_decoder import read_columns
 from tests.server.waiting import wait_until
-from tracklight.cli.demo.grid import write_grid
+from tracklight.cli.demo.sweep import write_grid
 from tracklight.dashboards.hparams import HParams
 from tracklight.dashboards.hparams.schemas import (
     ExportRequest,
@@ -24,7 +24,7 @@ from tracklight.dashboards.hparams.schemas import (
 )
 from tracklight.errors import UsageError
 from tracklight.formats import hparams
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app

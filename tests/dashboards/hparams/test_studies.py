@@ -10,8 +10,8 @@ from tests.analysis.experiments.helpers import open_board
 from tests.index import logs
 from tracklight.dashboards.hparams.schemas import ImportanceRequest, SessionsRequest
 from tracklight.formats import hparams as hp
-from tracklight.formats.event import encode_event
 from tracklight.formats.hparams import HParamValue
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 

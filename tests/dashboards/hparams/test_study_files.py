@@ -205,6 +205,21 @@ def test_nothing_is_written_beside_a_database(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == before
 
 
+@STORAGES
+def test_a_value_that_was_reported_last_is_not_repeated(
+    tmp_path: Path, open_storage: OpenStorage, file: str
+) -> None:
+    def train(trial: Any) -> float:
+        for step in (5, 10):
+            trial.report(trial.suggest_float("x", 1, 2) / step, step)
+        final = float(trial.params["x"]) / 10
+        return final if trial.number == 0 else final / 2
+
+    optuna.create_study(storage=open_storage(tmp_path / file)).optimize(train, n_trials=2)
+    lines = open_board(tmp_path)[1].sparklines(SparklinesRequest("|objective")).lines
+    assert sorted(line.x.tolist() for line in lines) == [[5, 10], [5, 10, 11]]
+
+
 def test_damaged_files_are_reported_beside_good_ones(tmp_path: Path) -> None:
     run_study(open_database(tmp_path / "good.db"), "search", 2)
     data = bytearray((tmp_path / "good.db").read_bytes())

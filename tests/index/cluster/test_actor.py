@@ -17,10 +17,9 @@ from tracklight.index.cluster.actor import (
     StaleInstanceError,
     merge_files,
 )
-from tracklight.logdir.access import open_filesystem
+from tracklight.logdir.access import Root, open_filesystem
 from tracklight.logdir.discover import DiscoveredFile, discover
 from tracklight.logdir.filesystem import FileStat
-from tracklight.logdir.roots import Root
 
 SETTINGS = ShardSettings(("logs",), False, 1 << 20, 1 << 20)
 

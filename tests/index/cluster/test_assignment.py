@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tracklight.index.cluster.assignment import assign_runs
+from tracklight.index.cluster import assign_runs
 
 MIB = 1 << 20
 

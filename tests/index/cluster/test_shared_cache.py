@@ -18,7 +18,7 @@ from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.index import event_file
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.shared_cache import open_store
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 
 
 @pytest.fixture

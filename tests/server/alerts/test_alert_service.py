@@ -16,14 +16,14 @@ from tracklight.analysis.debugger.alerts import AlertKind
 from tracklight.debugger.recorder import Recorder, Schedule
 from tracklight.formats.debug_events.recording import STAT_INDEX, STATS, WatchedTensor
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.server.alerts.monitor import AlertSettings
 from tracklight.server.alerts.rules import DEFAULT_DEBUGGER_KINDS, AlertRule
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.notes import NotesStore
 from tracklight.types import DebugEventFile
-from tracklight.util.user_dirs import get_notes_path
+from tracklight.util.files import get_notes_path
 
 DUMPS = Path(__file__).parents[2] / "data/debug_events/dumps.tar.xz"
 ABOVE = {"id": "1", "tag": "loss", "kind": "above", "value": 8}

@@ -13,11 +13,11 @@ from tests.server.run_table.tables import NOW, LogBuilder
 from tracklight.errors import UsageError
 from tracklight.formats.hparams import HParamValue
 from tracklight.server.notes import RunNote
-from tracklight.server.run_table.export import export_table
 from tracklight.server.run_table.queries import (
     Aggregate,
     SortKey,
     aggregate_column,
+    export_table,
     group_rows,
     select_rows,
     sort_rows,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.server.run_table.tables import NOW, LogBuilder
 from tracklight.formats.hparams import Status
-from tracklight.util.processes import find_pid_namespace, is_process_alive
+from tracklight.util.memory import find_pid_namespace, is_process_alive
 
 HOUR = 3600.0
 

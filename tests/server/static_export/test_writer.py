@@ -22,11 +22,10 @@ from tracklight.plugin import Blob
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.notes import NotesStore, RunNoteUpdate
-from tracklight.server.static_export import writer
-from tracklight.server.static_export.contents import ExportContents
+from tracklight.server.static_export import contents
+from tracklight.server.static_export.contents import ExportContents, write_static_export
 from tracklight.server.static_export.view import parse_view
-from tracklight.server.static_export.writer import write_static_export
-from tracklight.util.user_dirs import get_notes_path
+from tracklight.util.files import get_notes_path
 
 NASTY = "</script><b>\u2028"
 
@@ -42,7 +41,7 @@ class Everything:
 def built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the built page, which these tests do not need."""
     assets = {"board.js": "start('</script>')", "board.css": "body{}"}
-    monkeypatch.setattr(writer, "read_asset", lambda name: assets[name])
+    monkeypatch.setattr(contents, "read_asset", lambda name: assets[name])
 
 
 @pytest.fixture
@@ -166,7 +165,7 @@ def test_existing_files_are_not_overwritten(catalog: Catalog, tmp_path: Path) ->
 def test_too_large_file_raises_usage_error(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.server.static_export.writer._MAX_FILE_BYTES", 10)
+    monkeypatch.setattr("tracklight.server.static_export.contents._MAX_FILE_BYTES", 10)
     with pytest.raises(UsageError, match="export to a directory"):
         export(catalog, tmp_path / "board.html")
     assert not (tmp_path / "board.html").exists()
@@ -190,7 +189,7 @@ def _double(step: int, value: float) -> bytes:
 
 def test_blobs_have_bytes_and_media_type() -> None:
     content = bytes(range(256)) * 8
-    packed = base64.b64decode(writer.pack_response(Blob(content, "image/png", immutable=True)))
+    packed = base64.b64decode(contents.pack_response(Blob(content, "image/png", immutable=True)))
     file = read_columns(zlib.decompress(packed, wbits=-15))
     assert file["media_type"] == "image/png"
     assert file["content"].tobytes() == content

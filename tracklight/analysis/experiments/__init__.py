@@ -4,11 +4,11 @@ A session is one training with the hyperparameters it was given, read from HPara
 settings files such as ``hparams.yaml``, or from the studies of Optuna, Keras Tuner and Ray Tune.
 (`tracklight.hparams` is the API that writes records.)
 
-- `settings_files` parses settings files. `optuna_storage` and `tuner_results` read studies to
-  `stored_trials`, `study_files` keeps those of a log. `sessions` finds the sessions of a log.
+- `settings_files` parses settings files. `optuna_storage` and `study_files` read the studies of
+  other programs, and `study_files` keeps those of a log. `sessions` finds the sessions of a log.
 - `hparam_columns` and `metrics` turn them into columns of a table; `session_store` keeps the
   table of a log up to date; `studies` says which sessions can be compared.
-- `features`, `forest` and `importance` compute how important each hyperparameter is.
+- `importance` computes how important each hyperparameter is.
 
 Start with `session_store.SessionStore`. The package may import `formats`, `logdir`, `index` and
 `tracklight.analysis.source`; nothing here knows about HTTP.

@@ -18,8 +18,7 @@ from typing import Literal
 import numpy as np
 
 from tracklight.analysis.experiments.sessions import PARENT_GROUP, Session, SessionRun
-from tracklight.analysis.experiments.stored_trials import Points, StoredTrial
-from tracklight.analysis.experiments.studies import Study
+from tracklight.analysis.experiments.studies import Points, StoredTrial, Study
 from tracklight.analysis.source import Context, Source
 from tracklight.errors import LogError
 from tracklight.formats.hparams import Metric as DeclaredMetric

@@ -18,7 +18,7 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any
 
-from tracklight.analysis.experiments.stored_trials import (
+from tracklight.analysis.experiments.studies import (
     MAX_TRIALS,
     MAX_VALUES,
     Points,
@@ -108,13 +108,15 @@ class _Study:
 def _build_trial(trial: _Trial, tags: list[str], digits: int) -> StoredTrial:
     """Build a trial. Intermediate values exist only with one objective and come before its value.
 
-    The value of a pruned trial is its last intermediate value, which is not repeated.
+    A value that is the last intermediate value, as that of a pruned trial, is not repeated.
     """
     curves: dict[str, Points] = {name: ((0, value),) for name, value in trial.attributes.items()}
     for index, tag in enumerate(tags):
         points = sorted(trial.reported.items()) if len(tags) == 1 else []
-        if index in trial.values and not (trial.state == "PRUNED" and points):
-            points.append((points[-1][0] + 1 if points else 0, trial.values[index]))
+        value = trial.values.get(index)
+        is_last = points and (trial.state == "PRUNED" or points[-1][1] == value)
+        if value is not None and not is_last:
+            points.append((points[-1][0] + 1 if points else 0, value))
         if points:
             curves[tag] = tuple(points)
     return StoredTrial(

@@ -34,8 +34,7 @@ from tracklight.analysis.experiments.sessions import (
     assign_runs,
     get_session_reader,
 )
-from tracklight.analysis.experiments.stored_trials import StoredTrial
-from tracklight.analysis.experiments.studies import Study
+from tracklight.analysis.experiments.studies import StoredTrial, Study
 from tracklight.analysis.source import Context
 from tracklight.errors import Message
 from tracklight.types import Float64, Int64, RunInfo

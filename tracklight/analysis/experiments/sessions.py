@@ -19,9 +19,10 @@ from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from tracklight.analysis.experiments.settings_files import parse_settings, rank_filename
-from tracklight.analysis.experiments.stored_trials import StoredStudy, StoredTrial
 from tracklight.analysis.experiments.studies import (
     ROOT,
+    StoredStudy,
+    StoredTrial,
     Study,
     add_studies,
     assign_studies,

@@ -1,36 +1,64 @@
 """The HParams dashboard: sessions with their hyperparameters and metrics, and their importance.
 
 `HParams` declares the routes. `schemas` has the requests and responses, `responses` builds them
-from a `tracklight.analysis.experiments.session_store.SessionStore`, `export` writes the table to
-files, and `static_export` lists the responses that a static export contains. Like all dashboards,
-it may import `tracklight.plugin`, `analysis`, `index` and below, but not the server.
+from a `tracklight.analysis.experiments.session_store.SessionStore`, `queries` selects rows of the
+table for pages that do not load all of them, and `export` writes the table to files and lists the
+responses that a static export contains. Like all dashboards, it may import
+`tracklight.plugin`, `analysis`, `index` and below, but not the server.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
-from tracklight.dashboards.hparams.export import make_export_table, write_table
+from tracklight.dashboards.hparams.export import (
+    iter_static_responses,
+    make_export_table,
+    write_table,
+)
+from tracklight.dashboards.hparams.queries import (
+    TrialRows,
+    TrialTable,
+    make_facets_response,
+    make_trials_response,
+)
 from tracklight.dashboards.hparams.responses import (
+    SessionTable,
     make_importance_response,
     make_sessions_response,
     make_sparklines_response,
+    select_rows,
 )
 from tracklight.dashboards.hparams.schemas import (
     ExportRequest,
+    FacetsRequest,
+    FacetsResponse,
     ImportanceRequest,
     ImportanceResponse,
+    ReductionRequest,
     SessionsRequest,
     SessionsResponse,
     SparklinesRequest,
     SparklinesResponse,
+    TrialQuery,
+    TrialsRequest,
+    TrialsResponse,
 )
-from tracklight.dashboards.hparams.static_export import iter_static_responses
 from tracklight.plugin import Blob, Context, Dashboard, Route
+from tracklight.types import Int64
+from tracklight.util.lru_cache import LruCache
 
 #: Smaller logs respond fast enough without preparation.
 MIN_RUNS_TO_PREPARE = 1000
+#: The page requests some trials of larger logs instead of all.
+MAX_RUNS_OF_ALL_TRIALS = 10_000
+#: Tables that are kept, with different reductions or studies.
+_MAX_CACHED_TABLES = 4
+#: Results of queries that are kept. The pages of a table, its sample and its facets have the same.
+_MAX_CACHED_ROWS = 8
 
 
 class HParams(Dashboard):
@@ -47,10 +75,14 @@ class HParams(Dashboard):
         self._cached_sessions: tuple[SessionSnapshot, SessionsRequest, SessionsResponse] | None = (
             None
         )
+        self._tables = LruCache[bytes, TrialTable](max_items=_MAX_CACHED_TABLES)
+        self._rows = LruCache[bytes, TrialRows](max_items=_MAX_CACHED_ROWS)
 
     def routes(self) -> Sequence[Route]:
         return [
             Route("sessions", SessionsRequest, self.sessions, "GET"),
+            Route("trials", TrialsRequest, self.trials),
+            Route("facets", FacetsRequest, self.facets),
             Route("importance", ImportanceRequest, self.importance),
             Route("importance", ImportanceRequest, self.importance, "GET"),
             Route("sparklines", SparklinesRequest, self.sparklines),
@@ -60,7 +92,10 @@ class HParams(Dashboard):
         ]
 
     def prepare(self) -> None:
-        if len(self.context.log.runs()) >= MIN_RUNS_TO_PREPARE:
+        runs = len(self.context.log.runs())
+        if runs > MAX_RUNS_OF_ALL_TRIALS:
+            self.trials(TrialsRequest())
+        elif runs >= MIN_RUNS_TO_PREPARE:
             self.sessions(SessionsRequest())
 
     def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
@@ -74,9 +109,18 @@ class HParams(Dashboard):
             self._cached_sessions = cached
         return cached[2]
 
+    def trials(self, request: TrialsRequest) -> TrialsResponse:
+        """Return one page of the trials that match, and a sample of them for plots."""
+        return make_trials_response(self._find_rows(request), request)
+
+    def facets(self, request: FacetsRequest) -> FacetsResponse:
+        """Return the distributions of some columns, of all trials and of those that match."""
+        return make_facets_response(self._find_rows(request), request)
+
     def importance(self, request: ImportanceRequest) -> ImportanceResponse:
         """Return the importance of each hyperparameter for a metric, and how reliable it is."""
-        return make_importance_response(self._store, request)
+        table, rows = self._select_rows(request, request.sessions, request.query)
+        return make_importance_response(table, request, rows)
 
     def sparklines(self, request: SparklinesRequest) -> SparklinesResponse:
         """Return the curves of a metric, downsampled to a few points."""
@@ -84,4 +128,39 @@ class HParams(Dashboard):
 
     def export(self, request: ExportRequest) -> Blob:
         """Return the whole table as CSV, JSON, LaTeX or Markdown."""
-        return write_table(make_export_table(self._store, request), request.format)
+        table, rows = self._select_rows(request, request.sessions, request.query)
+        return write_table(make_export_table(table, request, rows), request.format)
+
+    def _select_rows(
+        self, request: ReductionRequest, names: list[str] | None, query: TrialQuery | None
+    ) -> tuple[SessionTable, Int64]:
+        """Return a table, and the rows that are named or match a query, in its order."""
+        if query is not None:
+            rows = self._find_rows(query)
+            return rows.trials.table, rows.ordered
+        table = self._get_table(request).table
+        return table, select_rows(table, names)
+
+    def _find_rows(self, query: TrialQuery) -> TrialRows:
+        """Return the rows that match; those of the last queries are kept until the log changes."""
+        trials = self._get_table(query)
+        plain = msgspec.convert(query, TrialQuery, from_attributes=True)
+        key = msgspec.msgpack.encode(plain)
+        rows = self._rows.find(key)
+        # Which runs match can change without the log: with a note, or with time.
+        if rows is None or rows.trials is not trials or plain.runs is not None:
+            rows = TrialRows(trials, plain, self.context)
+            self._rows.put(key, rows)
+        return rows
+
+    def _get_table(self, request: ReductionRequest) -> TrialTable:
+        plain = msgspec.convert(request, ReductionRequest, from_attributes=True)
+        key = msgspec.msgpack.encode(plain)
+        snapshot = self._store.get_snapshot()
+        trials = self._tables.find(key)
+        if trials is None or not trials.table.is_of(snapshot):
+            reduction = plain.get_reduction()
+            table = SessionTable(self._store, reduction, plain.aggregation, plain.study)
+            trials = TrialTable(table)
+            self._tables.put(key, trials)
+        return trials

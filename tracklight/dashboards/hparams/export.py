@@ -1,4 +1,4 @@
-"""Export the sessions table: collect plain columns, and write them as CSV, JSON, LaTeX or Markdown.
+"""Export the sessions table as CSV, JSON, LaTeX or Markdown, and the dashboard in a static export.
 
 `make_wide_table` is also the table of ``tracklight export --kind hparams``.
 """
@@ -10,21 +10,39 @@ import datetime
 import io
 import math
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import msgspec
 import numpy as np
 
-from tracklight.analysis.experiments.metrics import Metric, make_reduction
+from tracklight.analysis.experiments.metrics import (
+    Aggregation,
+    Metric,
+    ReductionKind,
+    make_reduction,
+)
 from tracklight.analysis.experiments.session_store import SessionStore
-from tracklight.dashboards.hparams.responses import SessionTable, select_rows
-from tracklight.dashboards.hparams.schemas import ExportFormat, ExportRequest
+from tracklight.dashboards.hparams.responses import (
+    SessionTable,
+    make_importance_response,
+    make_sessions_response,
+    make_sparklines_response,
+    select_rows,
+)
+from tracklight.dashboards.hparams.schemas import (
+    ExportFormat,
+    ExportRequest,
+    ImportanceRequest,
+    SessionsRequest,
+    SparklinesRequest,
+)
 from tracklight.errors import UsageError
 from tracklight.formats.hparams import HParamValue, Status
 from tracklight.plugin import Blob, Context
 from tracklight.types import Float64, Int64
-from tracklight.util.json_number import to_json_number
+from tracklight.util.json_file import to_json_number
 
 ExportCell = HParamValue | None
 
@@ -44,14 +62,13 @@ class ExportTable:
     rows: list[list[ExportCell]]
 
 
-def make_export_table(store: SessionStore, request: ExportRequest) -> ExportTable:
-    """Return the requested rows and columns.
+def make_export_table(table: SessionTable, request: ExportRequest, rows: Int64) -> ExportTable:
+    """Return some rows with the requested columns.
 
     Raises:
         UsageError: A column does not exist.
     """
-    table = SessionTable(store, request.get_reduction(), request.aggregation, request.study)
-    builder = _ColumnBuilder(table, select_rows(table, request.sessions))
+    builder = _ColumnBuilder(table, rows)
     keys = request.columns or _list_column_keys(table)
     return _make_table([builder.make(key) for key in keys])
 
@@ -273,3 +290,48 @@ _WRITERS: dict[ExportFormat, tuple[Callable[[ExportTable], str], str, str]] = {
     "latex": (_write_latex, "application/x-latex", "tex"),
     "markdown": (_write_markdown, "text/markdown", "md"),
 }
+
+
+# ---- static export
+
+_REDUCTIONS: tuple[ReductionKind, ...] = ("last", "min", "max")
+_AGGREGATIONS: tuple[Aggregation, ...] = ("mean", "median", "min", "max")
+#: Number of metrics with importance and sparklines.
+_MAX_METRICS = 10
+#: Number of studies that can be selected.
+_MAX_STUDIES = 20
+
+
+def iter_static_responses(context: Context, store: SessionStore) -> Iterator[tuple[str, object]]:
+    """Yield the URLs that the page requests and their responses; nothing without sessions."""
+    sessions = make_sessions_response(store, SessionsRequest())
+    if not sessions.rows.names:
+        return
+    names = [study.name for study in sessions.studies][:_MAX_STUDIES]
+    for study in [None, *(names if len(sessions.studies) > 1 else ())]:
+        yield from _iter_study_responses(store, study, bool(sessions.repeats))
+    for metric in sessions.metrics[:_MAX_METRICS]:
+        key = quote(metric.key, safe="")
+        sparklines = make_sparklines_response(context, store, SparklinesRequest(metric.key))
+        yield f"sparklines?metric={key}", sparklines
+
+
+def _iter_study_responses(
+    store: SessionStore, study: str | None, has_repeats: bool
+) -> Iterator[tuple[str, object]]:
+    suffix = "" if study is None else f"&study={quote(study, safe='')}"
+    for reduction in _REDUCTIONS:
+        request = SessionsRequest(reduction=reduction, study=study)
+        sessions = make_sessions_response(store, request)
+        yield f"sessions?reduction={reduction}{suffix}", sessions
+    for aggregation in _AGGREGATIONS if has_repeats else ():
+        request = SessionsRequest(aggregation=aggregation, study=study)
+        response = make_sessions_response(store, request)
+        yield f"sessions?reduction=last&aggregation={aggregation}{suffix}", response
+    for metric in sessions.metrics[:_MAX_METRICS]:
+        key = quote(metric.key, safe="")
+        importance_request = ImportanceRequest(metric=metric.key, study=study)
+        table = SessionTable(store, importance_request.get_reduction(), None, study)
+        rows = select_rows(table, None)
+        importance = make_importance_response(table, importance_request, rows)
+        yield f"importance?metric={key}&reduction=last{suffix}", importance

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from tracklight.analysis.experiments.hparam_columns import (
     MAX_HPARAMS,
+    CellState,
     HParamColumn,
     get_finite_range,
     should_use_log_scale,
@@ -34,10 +36,9 @@ from tracklight.analysis.experiments.metrics import (
     aggregate_metric,
     group_sessions,
 )
-from tracklight.analysis.experiments.session_store import SessionStore
+from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
 from tracklight.analysis.experiments.sessions import Session
-from tracklight.analysis.experiments.stored_trials import Points
-from tracklight.analysis.experiments.studies import Study
+from tracklight.analysis.experiments.studies import Points, Study
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.hparams.schemas import (
     HParamCells,
@@ -59,7 +60,7 @@ from tracklight.dashboards.hparams.schemas import (
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.plugin import Context, Problem
-from tracklight.types import Float32, Float64, Int64
+from tracklight.types import Float32, Float64, Int32, Int64
 
 #: Metrics that are sent without being requested.
 MAX_METRICS = 100
@@ -116,6 +117,10 @@ class SessionTable:
         self._store = store
         self._reduction = reduction
 
+    def is_of(self, snapshot: SessionSnapshot) -> bool:
+        """Return whether this is a table of a snapshot of all studies."""
+        return self._all is snapshot
+
     @property
     def sessions(self) -> Sequence[Session]:
         return self.snapshot.sessions
@@ -137,7 +142,7 @@ class SessionTable:
             return np.arange(len(self.sessions))
         return self.groups.first_sessions
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         if self.aggregation is not None:
             return self.groups.names
@@ -145,6 +150,10 @@ class SessionTable:
 
     def get_labels(self) -> list[str]:
         """Return short names of the rows; a group of one session has the label of the session."""
+        return self._labels
+
+    @cached_property
+    def _labels(self) -> list[str]:
         labels = self.snapshot.labels
         if self.aggregation is None:
             return labels
@@ -167,7 +176,7 @@ class SessionTable:
         chosen = {metric.key: metric for metric in self.snapshot.metrics[:MAX_METRICS]}
         for key in keys:
             chosen.setdefault(key, self.get_metric(key))
-        return self._read([*chosen.values()])
+        return self.read([*chosen.values()])
 
     def get_metric(self, key: str) -> Metric:
         """Return a metric by its key.
@@ -185,9 +194,10 @@ class SessionTable:
         return metric
 
     def read_metric(self, metric: Metric) -> MetricColumn:
-        return self._read([metric])[0]
+        return self.read([metric])[0]
 
-    def _read(self, metrics: list[Metric]) -> list[MetricColumn]:
+    def read(self, metrics: Sequence[Metric]) -> list[MetricColumn]:
+        """Return the values of some metrics."""
         in_all = {metric.key: metric for metric in self._all.metrics}
         chosen = [in_all[metric.key] for metric in metrics]
         columns = self._store.read_metrics(self._all, chosen, self._reduction)
@@ -205,6 +215,10 @@ class SessionTable:
 
     def get_statuses(self) -> list[int]:
         """Return the status of each row; 0 (unknown) for groups whose sessions disagree."""
+        return self._statuses
+
+    @cached_property
+    def _statuses(self) -> list[int]:
         statuses = [int(session.status) for session in self.sessions]
         if self.aggregation is None:
             return statuses
@@ -215,6 +229,10 @@ class SessionTable:
 
     def get_times(self) -> tuple[Float64, Float64, Float64]:
         """Return when each row started, ended and last logged a value; NaN if unknown."""
+        return self._times
+
+    @cached_property
+    def _times(self) -> tuple[Float64, Float64, Float64]:
         times = [self.snapshot.get_times(session) for session in self.sessions]
         start, end, last = np.array(times, np.float64).reshape(-1, 3).T
         if self.aggregation is None:
@@ -279,6 +297,67 @@ def make_sessions_response(store: SessionStore, request: SessionsRequest) -> Ses
         notes=[Sentence.make(note) for note in table.get_notes()],
         repeats=len(snapshot.sessions) - len(table.groups.names),
     )
+
+
+def make_table_response(
+    table: SessionTable,
+    rows: Int64,
+    keys: Collection[str],
+    metrics: Sequence[Metric],
+    columns: Sequence[MetricColumn],
+) -> SessionsResponse:
+    """Return some rows of the table.
+
+    Args:
+        table: The table.
+        rows: The indices of the rows.
+        keys: Hyperparameters without one of these keys have no cells.
+        metrics: The metrics of the response; those that are not among ``columns`` have no cells.
+        columns: The values of some metrics.
+    """
+    snapshot, no_rows = table.snapshot, rows[:0]
+    by_key = {column.metric.key: column for column in columns}
+    sessions = table.first_sessions[rows]
+    cells = _make_rows(table, rows)
+    used, cells.groups = _renumber(cells.groups)
+    cells.group_names = [cells.group_names[group] for group in used.tolist()]
+    return SessionsResponse(
+        revision="",
+        since=None,
+        studies=_list_studies(table.all_sessions, snapshot.studies),
+        rows=cells,
+        hparams=[
+            _keep_used_categories(
+                _make_hparam_cells(column, sessions if f"hparam:{column.name}" in keys else no_rows)
+            )
+            for column in table.get_hparam_columns()
+        ],
+        metrics=[
+            _make_metric_cells(by_key[metric.key], rows)
+            if metric.key in by_key
+            else _make_metric_cells(MetricColumn(metric, np.zeros(0), np.zeros(0), None), no_rows)
+            for metric in metrics
+        ],
+        notes=[Sentence.make(note) for note in table.get_notes()],
+        repeats=len(snapshot.sessions) - len(table.groups.names),
+    )
+
+
+def _renumber(numbers: Int32) -> tuple[Int32, Int32]:
+    """Return the distinct numbers, and for each number its index among them."""
+    distinct, indices = np.unique(numbers, return_inverse=True)
+    return distinct, indices.astype(np.int32)
+
+
+def _keep_used_categories(cells: HParamCells) -> HParamCells:
+    """Leave out the categories that no row has: a column may have a different text in each row."""
+    if cells.states is None or not cells.categories:
+        return cells
+    is_text = cells.states == CellState.TEXT
+    used, indices = _renumber(cells.values[is_text].astype(np.int32))
+    cells.categories = [cells.categories[at] for at in used.tolist()]
+    cells.values[is_text] = indices  # a copy: the rows were chosen by their indices
+    return cells
 
 
 def _list_studies(sessions: Iterable[Session], studies: Iterable[Study]) -> list[StudyInfo]:
@@ -375,11 +454,11 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
 # ---- Importance
 
 
-def make_importance_response(store: SessionStore, request: ImportanceRequest) -> ImportanceResponse:
+def make_importance_response(
+    table: SessionTable, request: ImportanceRequest, rows: Int64
+) -> ImportanceResponse:
     """Return the importance of every hyperparameter that differs between the rows."""
-    table = SessionTable(store, request.get_reduction(), request.aggregation, request.study)
     column = table.read_metric(table.get_metric(request.metric))
-    rows = select_rows(table, request.sessions)
     rows = rows[~np.isnan(column.steps[rows])]
     studies = table.list_studies(rows)
     problem = None

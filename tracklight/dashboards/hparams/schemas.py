@@ -16,6 +16,7 @@ from tracklight.analysis.experiments.metrics import (
     ReductionKind,
     make_reduction,
 )
+from tracklight.analysis.run_query import GroupQuery
 from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32
@@ -24,6 +25,7 @@ PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Step = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
 SessionNames = Annotated[list[str], msgspec.Meta(max_length=100_000)]
 ExportFormat = Literal["csv", "json", "latex", "markdown"]
+AxisScale = Literal["linear", "log", "quantile"]
 UInt8 = NDArray[np.uint8]
 
 
@@ -55,11 +57,75 @@ class SessionsRequest(ReductionRequest):
     metrics: Annotated[list[str], msgspec.Meta(max_length=1000)] = []
 
 
+class TrialFilter(msgspec.Struct, forbid_unknown_fields=True):
+    """A condition on the column ``key``. All parts that are not null have to hold.
+
+    ``range`` is inclusive, ``values`` are accepted values as text, and ``pattern`` is a regular
+    expression. ``blank`` accepts rows without a value, or with a text in a column of numbers.
+    """
+
+    key: str
+    range: tuple[float, float] | None = None
+    values: Annotated[list[str], msgspec.Meta(max_length=10_000)] | None = None
+    pattern: Annotated[str, msgspec.Meta(max_length=1000)] | None = None
+    blank: bool = False
+
+
+class TrialQuery(ReductionRequest, kw_only=True):
+    """Which rows of the table, in which order.
+
+    ``runs`` describes the runs of which a trial must have one; trials of study files always
+    match. ``sort`` are column keys, the most important first, with a minus for descending order.
+    Without keys, the best rows for ``objective`` come first if all are of one study. Without an
+    objective, it is the first declared metric, else one of validation data, else the first.
+    """
+
+    filters: Annotated[list[TrialFilter], msgspec.Meta(max_length=100)] = []
+    runs: GroupQuery | None = None
+    sort: Annotated[list[str], msgspec.Meta(max_length=8)] = []
+    objective: str | None = None
+    goal: Goal | None = None
+
+
+class TrialsRequest(TrialQuery, kw_only=True):
+    """One page of the rows, and a random sample of the rows for plots.
+
+    The sample has up to ``sample`` rows that match and up to ``others`` that do not. Cells are sent
+    of the columns with the given keys, of the first hyperparameters that vary, the first metrics
+    and the objective; all other columns have no cells.
+    """
+
+    columns: Annotated[list[str], msgspec.Meta(max_length=500)] = []
+    offset: Annotated[int, msgspec.Meta(ge=0)] = 0
+    limit: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 200
+    sample: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
+    others: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
+
+
+class FacetRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A column, and the scale of the axis that its bins divide into equal parts."""
+
+    key: str
+    scale: AxisScale = "linear"
+
+
+class FacetsRequest(TrialQuery, kw_only=True):
+    """The distributions of some columns over all rows, and over those that match."""
+
+    columns: Annotated[list[FacetRequest], msgspec.Meta(max_length=200)]
+    bins: Annotated[int, msgspec.Meta(ge=1, le=200)] = 32
+
+
 class ImportanceRequest(ReductionRequest, kw_only=True):
-    """The importance of hyperparameters for a metric, for all rows or those with these names."""
+    """The importance of hyperparameters for a metric.
+
+    It is computed for all rows, for those with the names ``sessions``, or for those that match
+    ``query``.
+    """
 
     metric: str
     sessions: SessionNames | None = None
+    query: TrialQuery | None = None
     seed: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)] = 0
 
 
@@ -75,13 +141,14 @@ class ExportRequest(ReductionRequest, kw_only=True):
     """The table as a file, with the given columns and rows in the given order.
 
     Column keys are ``name``, ``study``, ``group``, ``status``, ``start``, ``end``, ``duration``,
-    ``hparam:NAME`` and ``metric:KEY``. Without keys, all columns are exported; without sessions,
-    all rows.
+    ``hparam:NAME`` and ``metric:KEY``. Without keys, all columns are exported. Rows are those with
+    the names ``sessions``, those that match ``query`` in its order, or all.
     """
 
     format: ExportFormat
     columns: Annotated[list[str], msgspec.Meta(max_length=3000)] = []
     sessions: SessionNames | None = None
+    query: TrialQuery | None = None
 
 
 # ---- Responses
@@ -199,6 +266,49 @@ class SessionsResponse(msgspec.Struct):
     metrics: list[MetricCells]
     notes: list[Sentence]
     repeats: int
+
+
+class TrialsResponse(msgspec.Struct):
+    """Some rows of the table.
+
+    ``table`` has the rows of the page and of the sample, each once, with their indices in the
+    whole table. ``page``, ``sample`` and ``best`` are such indices; ``sample`` has only rows that
+    match, ``others`` only rows that do not. ``total`` is the number of all rows, ``matched`` the
+    number of those that match.
+    """
+
+    table: SessionsResponse
+    total: int
+    matched: int
+    page: Int32
+    sample: Int32
+    others: Int32
+    best: int | None
+
+
+class Facet(msgspec.Struct):
+    """The distribution of a column: numbers of rows in equal parts of its axis, or by category.
+
+    ``low`` and ``high`` are the ends of the axis, null if there are categories or no numbers.
+    ``categories`` is null for columns of numbers; of many categories, only the most frequent ones
+    are listed. ``blank`` is the number of rows without a value, or with a text among numbers.
+    """
+
+    key: str
+    low: float | None
+    high: float | None
+    categories: list[str] | None
+    counts: Int32
+    matching: Int32
+    blank: int
+
+
+class FacetsResponse(msgspec.Struct):
+    """The facets in the requested order, without columns that do not exist."""
+
+    total: int
+    matched: int
+    facets: list[Facet]
 
 
 class ImportanceTrust(msgspec.Struct):

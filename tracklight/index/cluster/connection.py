@@ -24,7 +24,7 @@ from tracklight.index.cluster.remote_shard import (
     RemoteShard,
     ShardMonitor,
 )
-from tracklight.util.hashing import hash_key
+from tracklight.util.files import hash_key
 
 MAX_SHARDS = 1024
 

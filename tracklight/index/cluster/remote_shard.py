@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tracklight.errors import Message, UnavailableError
+from tracklight.index.aggregation import CurveReduction
 from tracklight.index.cluster.actor import (
     METHOD_GROUPS,
     ActorState,
@@ -28,7 +29,7 @@ from tracklight.index.cluster.actor import (
 from tracklight.index.series_query import SeriesQuery, View
 from tracklight.index.shard import SeriesKey
 from tracklight.logdir.discover import DiscoveredFile
-from tracklight.logdir.stores.requests import METER
+from tracklight.logdir.stores.listing import METER
 from tracklight.types import (
     FileInfo,
     Point,
@@ -255,6 +256,15 @@ class RemoteShard:
 
     def query(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
         return self._query("query", keys, query, view)  # type: ignore[no-any-return]
+
+    def reduce(
+        self,
+        keys: Sequence[SeriesKey],
+        indexes: Sequence[int],
+        query: SeriesQuery,
+        reduction: CurveReduction[R],
+    ) -> R:
+        return self._query("reduce", keys, indexes, query, reduction)  # type: ignore[no-any-return]
 
     def summaries(self, keys: Sequence[SeriesKey]) -> list[SeriesSummary | None]:
         return self._query("summaries", keys)  # type: ignore[no-any-return]

@@ -23,11 +23,12 @@ import msgspec
 from tracklight.analysis.debugger.alerts import AlertKind
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
-from tracklight.server.alerts.alert_log import Alert, AlertLog
 from tracklight.server.alerts.rules import (
     BUILT_IN_RULES,
     BUILT_IN_TAG_PREFIX,
     DEFAULT_DEBUGGER_KINDS,
+    Alert,
+    AlertLog,
     AlertRule,
     Points,
     RuleState,
@@ -41,9 +42,7 @@ from tracklight.server.source import LogSource
 from tracklight.types import Delta, Kind, Point, Series, SeriesSummary, SharedTag, TagInfo
 
 if TYPE_CHECKING:
-    from tracklight.analysis.debugger.dump_monitor import DumpMonitor
-    from tracklight.analysis.debugger.health_monitor import HealthMonitor
-    from tracklight.analysis.debugger.library import DebuggerLibrary
+    from tracklight.analysis.debugger.library import DebuggerLibrary, DumpMonitor, HealthMonitor
     from tracklight.server.alerts.webhook import Webhook
 
 log = logging.getLogger(__name__)
@@ -303,13 +302,13 @@ class AlertService:
 
     @cached_property
     def _dumps(self) -> DumpMonitor:
-        from tracklight.analysis.debugger.dump_monitor import DumpMonitor
+        from tracklight.analysis.debugger.library import DumpMonitor
 
         return DumpMonitor(self._source)
 
     @cached_property
     def _health(self) -> HealthMonitor:
-        from tracklight.analysis.debugger.health_monitor import HealthMonitor
+        from tracklight.analysis.debugger.library import HealthMonitor
 
         return HealthMonitor(self._source, self._settings.debugger_kinds)
 

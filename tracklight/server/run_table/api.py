@@ -206,7 +206,7 @@ class RunTableApi:
 
     def export(self, request: RunExportRequest) -> Blob:
         """Return the matching runs as a file."""
-        from tracklight.server.run_table.export import export_table
+        from tracklight.server.run_table.queries import export_table
 
         table = self.get_table()
         return export_table(table, _order(table, request), request.columns, request.format)

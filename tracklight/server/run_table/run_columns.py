@@ -18,7 +18,7 @@ from tracklight.logdir.names import natural_key
 from tracklight.plugin import Route
 from tracklight.server.source import LogOverview, LogSource, RunRow, VersionedCache
 from tracklight.types import Bool, Float64, Kind, SummaryColumns
-from tracklight.util.json_number import JsonNumber, to_json_number
+from tracklight.util.json_file import JsonNumber, to_json_number
 from tracklight.util.lru_cache import LruCache
 
 if TYPE_CHECKING:

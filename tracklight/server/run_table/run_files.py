@@ -9,8 +9,7 @@ import msgspec
 
 from tracklight.analysis.console import ConsoleLine, parse_console
 from tracklight.errors import LogError
-from tracklight.logdir.access import open_filesystem
-from tracklight.logdir.confined_files import ConfinedFiles, join_path
+from tracklight.logdir.access import ConfinedFiles, join_path, open_filesystem
 from tracklight.logdir.discover import is_event_file, iter_ancestors
 from tracklight.plugin import Blob
 from tracklight.server.source import LogOverview, LogSource, to_valid_unicode

@@ -39,7 +39,7 @@ from tracklight.formats.hparams import (
 from tracklight.logdir.discover import iter_ancestors
 from tracklight.server.source import LogOverview, LogSource, RunRow
 from tracklight.types import Bool, Float64
-from tracklight.util.processes import find_pid_namespace, is_process_alive
+from tracklight.util.memory import find_pid_namespace, is_process_alive
 
 T = TypeVar("T")
 

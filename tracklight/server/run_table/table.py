@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -19,6 +19,7 @@ from tracklight.analysis.experiments.hparam_columns import CellColumn, CellState
 from tracklight.errors import RunNotFoundError, UsageError
 from tracklight.formats.hparams import HParamValue, RunStart
 from tracklight.server.notes import NotesDocument, RunNote
+from tracklight.server.run_table.name_columns import NAME_COLUMNS, find_common_folder
 from tracklight.server.run_table.run_columns import (
     MetricKey,
     RunHParams,
@@ -30,9 +31,9 @@ from tracklight.server.run_table.run_states import (
     RecordReader,
     StateTracker,
 )
-from tracklight.server.source import LogOverview, LogSource, RunRow
+from tracklight.server.source import LogOverview, LogSource, RunRow, RunTotals, sum_runs
 from tracklight.types import Float64, Int64
-from tracklight.util.json_number import JsonNumber
+from tracklight.util.json_file import JsonNumber
 from tracklight.util.lru_cache import LruCache
 
 ColumnKind = Literal[
@@ -41,6 +42,8 @@ ColumnKind = Literal[
 
 #: Columns of hyperparameters and metrics; each takes a megabyte for 100,000 runs.
 _MAX_CACHED_COLUMNS = 200
+#: What was computed from a table is used for so long, whatever the states of runs are.
+_STATE_SECONDS = 10
 _EMPTY_NOTE = RunNote()
 
 #: A table that takes longer to build, in processor time, is replaced in the background.
@@ -132,6 +135,14 @@ class _LogColumns:
         return None
 
     @cached_property
+    def common_folder(self) -> str:
+        return find_common_folder(self.names)
+
+    @cached_property
+    def totals(self) -> RunTotals:
+        return sum_runs(self.rows)
+
+    @cached_property
     def hparam_names(self) -> list[str]:
         names = (name for hparams in self._hparams.read().values() for name in hparams)
         return list(dict.fromkeys(names))
@@ -142,6 +153,8 @@ class _LogColumns:
         kind, _, name = key.partition(":")
         if kind == "hparam":
             return self._build_hparam(key, name)
+        if kind in NAME_COLUMNS:
+            return make_column(key, [*NAME_COLUMNS[kind](self.names, name)])
         metric = parse_metric_key(key)
         if metric is not None and metric.tag in self._scalar_tags:
             return self._build_metric(key, metric)
@@ -312,6 +325,26 @@ class RunTable:
             return self._log.index_of[name]
         except KeyError:
             raise RunNotFoundError(name, self.names) from None
+
+    @property
+    def cache_key(self) -> Hashable:
+        """Equal for tables with equal rows; states of runs may be some seconds old."""
+        return self._log, self._notes.revision, self.now // _STATE_SECONDS
+
+    @property
+    def common_folder(self) -> str:
+        """The folder that all runs are in, with a slash; empty if there is none."""
+        return self._log.common_folder
+
+    @property
+    def totals(self) -> RunTotals:
+        return self._log.totals
+
+    def find_row(self, name: str) -> int | None:
+        return self._log.index_of.get(name)
+
+    def get_run(self, row: int) -> RunRow:
+        return self._log.rows[row]
 
     def read_row(self, row: int, keys: Iterable[str]) -> dict[str, HParamValue | None]:
         """Return some cells of one run."""

@@ -29,9 +29,8 @@ class StaticExportApi:
     def export(self, request: StaticExportRequest) -> Blob:
         """Return a page with the runs of a view, which needs no server."""
         # Slow to import, and seldom needed.
-        from tracklight.server.static_export.contents import ExportContents
+        from tracklight.server.static_export.contents import ExportContents, build_page
         from tracklight.server.static_export.view import parse_view
-        from tracklight.server.static_export.writer import build_page
 
         contents = ExportContents(
             self._source,

@@ -1,14 +1,9 @@
 /** Requests that are not queries: the state of the page, notes, alerts and run columns. */
-import {
-  encodeQuery,
-  type HttpMethod,
-  HttpTransport,
-  makePathRequest,
-  type PathRequest,
-  type Transport,
-} from './transport';
+import { RUNS_PATH } from './prefetch';
 import type {
   AlertRule,
+  ChartRow as ServerChartRow,
+  ChartsRequest,
   ColumnListResponse,
   ColumnsResponse,
   DashboardRow,
@@ -22,6 +17,14 @@ import type {
   TagsResponse,
   ValueRequest,
 } from './schemas';
+import {
+  encodeQuery,
+  type HttpMethod,
+  HttpTransport,
+  makePathRequest,
+  type PathRequest,
+  type Transport,
+} from './transport';
 
 export type {
   Alert,
@@ -50,7 +53,7 @@ export function getTransport(): Transport {
 
 export const getStatus = (): Promise<StatusResponse> => apiRequest('api/v1/status');
 
-export const getRuns = (): Promise<RunsResponse> => apiRequest('api/v1/runs');
+export const getRuns = (): Promise<RunsResponse> => apiRequest(RUNS_PATH);
 
 export const getTags = (): Promise<TagsResponse> => apiRequest('api/v1/tags');
 
@@ -193,4 +196,12 @@ export function getRunColumns(
   signal?: AbortSignal,
 ): Promise<ColumnsResponse> {
   return apiRequest('api/v1/runs/columns', postJson({ columns }, signal));
+}
+
+/** The fields of a request that all charts of a view share. */
+export type ChartsView = Required<Omit<ChartsRequest, 'width' | 'charts'>>;
+
+/** A chart; `thinned` if it is from a static export that does not have all of its points. */
+export interface ChartRow extends ServerChartRow {
+  readonly thinned?: boolean;
 }

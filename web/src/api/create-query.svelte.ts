@@ -9,6 +9,7 @@ import {
   type QueryDefinition,
   type QueryState,
 } from './query-definition';
+import { QueryObserver } from './query-observer';
 
 /** What a view sees of a query. All fields are reactive. */
 export interface Query<Data> {
@@ -89,7 +90,7 @@ function observe<Request, Data>(
 ) {
   const query = new ReactiveQuery<Data>(() => observer.retry());
   query.set(IDLE);
-  const observer = cache.observe(definition, (state) => query.set(state), options);
+  const observer = new QueryObserver(cache, definition, (state) => query.set(state), options);
   return { query, observer };
 }
 

@@ -8,16 +8,20 @@ import {
 } from './errors';
 import {
   type AnyDefinition,
-  type ObserveOptions,
   type Priority,
   type QueryDefinition,
-  type QueryState,
   type RequestOf,
   type ResponseOf,
   type RouteName,
 } from './query-definition';
-import { type Entry, EntryTable, type Flight, type Group, NEVER } from './query-entries';
-import { QueryObserver, type Watcher } from './query-observer';
+import {
+  type Entry,
+  EntryTable,
+  type Flight,
+  type Group,
+  NEVER,
+  type Watcher,
+} from './query-entries';
 import { makeWireRequest, type Transport } from './transport';
 
 /** A browser allows six connections per server. Requests of lower priority leave some of them free. */
@@ -63,15 +67,6 @@ export class QueryCache {
 
   // ---- Reading
 
-  /** Follow a query; its request is set on the observer and may change. */
-  observe<Request, Data>(
-    definition: QueryDefinition<Request, Data>,
-    listener: (state: QueryState<Data>) => void,
-    options: ObserveOptions<Request> = {},
-  ): QueryObserver<Request, Data, Entry> {
-    return new QueryObserver<Request, Data, Entry>(this, definition, listener, options);
-  }
-
   /**
    * Return up-to-date data, from the cache if possible.
    *
@@ -93,9 +88,8 @@ export class QueryCache {
         finish();
         reject(signal?.reason as Error);
       };
-      const watcher: Watcher<Entry> = {
+      const watcher: Watcher = {
         priority: priority ?? definition.priority ?? 'normal',
-        isLive: true,
         onChange: () => {
           // An error from before the call is no reason to reject: this is another attempt.
           isAttempted ||= entry.flight !== null;
@@ -141,20 +135,14 @@ export class QueryCache {
 
   // ---- Writing
 
-  /** Change something on the server. Never repeated; `undo` is called if it fails. */
+  /** Change something on the server. Never repeated. */
   async mutate<Name extends RouteName>(
     route: Name,
     request: RequestOf<Name>,
-    { signal, undo }: { signal?: AbortSignal; undo?: () => void } = {},
+    { signal = new AbortController().signal }: { signal?: AbortSignal } = {},
   ): Promise<ResponseOf<Name>> {
     const wire = { ...makeWireRequest(route, request), isMutation: true };
-    try {
-      const response = await this.transport.send(wire, signal ?? new AbortController().signal);
-      return response as ResponseOf<Name>;
-    } catch (error) {
-      undo?.();
-      throw error;
-    }
+    return (await this.transport.send(wire, signal)) as ResponseOf<Name>;
   }
 
   /** Store data that is known without a request: the response of a mutation, an optimistic change. */
@@ -219,7 +207,7 @@ export class QueryCache {
 
   // ---- For observers
 
-  acquire(definition: AnyDefinition, request: unknown, watcher: Watcher<Entry>): Entry {
+  acquire(definition: AnyDefinition, request: unknown, watcher: Watcher): Entry {
     const entry = this.#entries.get(definition, request);
     if (entry.watchers.size === 0) {
       // Another attempt: an error is not worth keeping.
@@ -227,12 +215,11 @@ export class QueryCache {
       this.#watched.add(entry);
     }
     entry.watchers.add(watcher);
-    if (!watcher.isLive && !entry.flight && !this.#entries.isFresh(entry)) entry.revision = NEVER;
     this.#schedule();
     return entry;
   }
 
-  release(entry: Entry, watcher: Watcher<Entry>): void {
+  release(entry: Entry, watcher: Watcher): void {
     entry.watchers.delete(watcher);
     if (entry.watchers.size > 0) return;
     this.#watched.delete(entry);
@@ -294,9 +281,8 @@ export class QueryCache {
     const { group, flight, revision, notBefore, pollAt, attemptedAt } = entry;
     if (flight) return Infinity;
     if (revision === NEVER) return notBefore;
-    const isRefreshed = !this.#isPaused && [...entry.watchers].some(({ isLive }) => isLive);
     const nextPoll = Math.max(pollAt, notBefore);
-    if (!isRefreshed || this.#entries.isFresh(entry)) return nextPoll;
+    if (this.#isPaused || this.#entries.isFresh(entry)) return nextPoll;
     const isNext = attemptedAt < group.waveStart;
     return Math.min(nextPoll, Math.max(notBefore, isNext ? 0 : group.restUntil));
   }
@@ -304,7 +290,7 @@ export class QueryCache {
   #canSend({ definition, inFlight }: Group, priority: Priority): boolean {
     if (this.#connection.isProbing) return false;
     if (this.#flights.size >= MAX_IN_FLIGHT[priority]) return false;
-    return inFlight < (definition.concurrency ?? (definition.batch ? 1 : Infinity));
+    return inFlight < (definition.batch ? 1 : Infinity);
   }
 
   #pickBatch(first: Entry, due: readonly Entry[]): Entry[] {

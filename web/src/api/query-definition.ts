@@ -1,4 +1,5 @@
-import type { QueryError, ServerError } from './errors';
+/** How queries are described: routes, scopes, options, batches and cache keys. */
+import { type QueryError, ServerError } from './errors';
 import type {
   AudioRoutes,
   CustomScalarsRoutes,
@@ -10,6 +11,7 @@ import type {
   ImagesRoutes,
   MeshRoutes,
   PrCurvesRoutes,
+  Problem,
   ProfileRoutes,
   ProjectorRoutes,
   ScalarsRoutes,
@@ -103,8 +105,6 @@ export interface QueryOptions<Request, Sent, Response, Item, Data> {
   /** Unused entries are evicted above this total cost. Default: 200. */
   readonly maxCost?: number;
   readonly priority?: Priority;
-  /** Requests in flight at the same time. Default: 1 with `batch`, else no limit of its own. */
-  readonly concurrency?: number;
   /** The response is a file (`Blob`). */
   readonly isFile?: boolean;
 }
@@ -169,8 +169,6 @@ export interface ObserveOptions<Request> {
   readonly keepPrevious?: boolean | ((previous: Request, next: Request) => boolean);
   /** Wait so long after the last change of the request, for typing and pointers. */
   readonly debounceMs?: number;
-  /** Fetch again when the revision changes. Default: true. */
-  readonly live?: boolean;
   readonly priority?: Priority;
 }
 
@@ -213,4 +211,47 @@ const MAX_INTERNED = 256;
 
 function firstKey(map: ReadonlyMap<string, unknown>): string {
   return map.keys().next().value ?? '';
+}
+
+/** A request for one tag; `view` has the fields that all tags of a dashboard share. */
+export interface TagRequest<View extends object> {
+  readonly view: View;
+  readonly tag: string;
+}
+
+/** Combine requests for tags; `getRows` returns the rows of a response. */
+export function batchTags<View extends object, Response, Row extends { readonly tag: string }>(
+  maxItems: number,
+  getRows: (response: Response) => readonly Row[],
+): Batch<TagRequest<View>, View & { readonly tags: readonly string[] }, Response, readonly Row[]> {
+  return {
+    shared: ({ view }) => view,
+    item: ({ tag }) => tag,
+    maxItems,
+    join: (requests) => ({
+      ...(requests as readonly [TagRequest<View>])[0].view,
+      tags: requests.map(({ tag }) => tag),
+    }),
+    split: (response, requests) =>
+      requests.map(({ tag }) => getRows(response).filter((row) => row.tag === tag)),
+  };
+}
+
+/** The status of an error that affects one chart of a response. */
+export const CHART_ERROR_STATUS = 200;
+
+/** Number the charts of a request. */
+export function joinCharts<Chart extends object>(
+  requests: readonly { readonly chart: Chart }[],
+): (Chart & { readonly id: string })[] {
+  return requests.map(({ chart }, index) => ({ ...chart, id: String(index) }));
+}
+
+/** Return the charts of a response or why they failed. */
+export function splitCharts<Row extends { readonly error: Problem | null }>(response: {
+  readonly charts: readonly Row[];
+}): (Row | ServerError)[] {
+  return response.charts.map((row) =>
+    row.error ? new ServerError(row.error, CHART_ERROR_STATUS) : row,
+  );
 }

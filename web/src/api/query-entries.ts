@@ -5,14 +5,19 @@ import {
   type Priority,
   type RevisionScope,
 } from './query-definition';
-import type { ObservedEntry, Watcher } from './query-observer';
 
 /** Revision of an entry that must be fetched whatever the revision of the log is. */
 export const NEVER = -1;
 const DEFAULT_MAX_COST = 200;
 
+/** A user of an entry, which is notified of changes. */
+export interface Watcher {
+  readonly priority: Priority;
+  onChange(entry: Entry): void;
+}
+
 /** The result of one request, or of one part of a batched request. */
-export interface Entry extends ObservedEntry {
+export interface Entry {
   readonly group: Group;
   readonly request: unknown;
   /** Entries with the same number can be in one batch. */
@@ -32,7 +37,7 @@ export interface Entry extends ObservedEntry {
   notBefore: number;
   pollAt: number;
   cost: number;
-  readonly watchers: Set<Watcher<Entry>>;
+  readonly watchers: Set<Watcher>;
 }
 
 /** All entries of one definition. */

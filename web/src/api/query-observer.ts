@@ -1,47 +1,19 @@
-import type { QueryError } from './errors';
+import type { QueryCache } from './query-cache';
 import {
-  type AnyDefinition,
   IDLE,
   type ObserveOptions,
-  type Priority,
   type QueryDefinition,
   type QueryState,
 } from './query-definition';
-
-/** The part of a cache entry that observers read. */
-export interface ObservedEntry {
-  readonly data: unknown;
-  readonly hasData: boolean;
-  readonly bug: { readonly error: unknown } | null;
-  /** The request in flight. */
-  readonly flight: object | null;
-}
-
-/** A user of an entry, which is notified of changes. */
-export interface Watcher<Entry> {
-  readonly priority: Priority;
-  /** Whether a new revision is fetched because of it. */
-  readonly isLive: boolean;
-  onChange(entry: Entry): void;
-}
-
-/** The part of `QueryCache` that observers use. */
-export interface EntryStore<Entry> {
-  acquire(definition: AnyDefinition, request: unknown, watcher: Watcher<Entry>): Entry;
-  release(entry: Entry, watcher: Watcher<Entry>): void;
-  retry(entry: Entry): void;
-  makeKey(definition: AnyDefinition, request: unknown): string;
-  peek(definition: AnyDefinition, request: unknown): unknown;
-  getError(entry: Entry): QueryError | null;
-}
+import type { Entry, Watcher } from './query-entries';
 
 /** Follows one query whose request changes, and reports what is to be shown. */
-export class QueryObserver<Request, Data, Entry extends ObservedEntry = ObservedEntry> {
-  readonly #cache: EntryStore<Entry>;
+export class QueryObserver<Request, Data> {
+  readonly #cache: QueryCache;
   readonly #definition: QueryDefinition<Request, Data>;
   readonly #listener: (state: QueryState<Data>) => void;
   readonly #options: ObserveOptions<Request>;
-  readonly #watcher: Watcher<Entry>;
+  readonly #watcher: Watcher;
   #request: Request | null = null;
   #key: string | null = null;
   #entry: Entry | null = null;
@@ -51,10 +23,10 @@ export class QueryObserver<Request, Data, Entry extends ObservedEntry = Observed
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    cache: EntryStore<Entry>,
+    cache: QueryCache,
     definition: QueryDefinition<Request, Data>,
     listener: (state: QueryState<Data>) => void,
-    options: ObserveOptions<Request>,
+    options: ObserveOptions<Request> = {},
   ) {
     this.#cache = cache;
     this.#definition = definition;
@@ -62,7 +34,6 @@ export class QueryObserver<Request, Data, Entry extends ObservedEntry = Observed
     this.#options = options;
     this.#watcher = {
       priority: options.priority ?? definition.priority ?? 'normal',
-      isLive: options.live ?? true,
       onChange: (entry) => this.#update(entry),
     };
   }

@@ -32,9 +32,9 @@ export interface ServerRoutes {
     readonly request: Empty;
     readonly response: readonly DashboardRow[];
   };
-  /** Return all runs with their counts, in natural order. */
+  /** Return all runs with their counts, in natural order, or only their totals. */
   readonly 'GET runs': {
-    readonly request: Empty;
+    readonly request: RunsRequest;
     readonly response: RunsResponse;
   };
   /** Return the tags of one run, or of all runs merged. */
@@ -91,6 +91,11 @@ export interface ServerRoutes {
   readonly 'POST runs/export': {
     readonly request: RunExportRequest;
     readonly response: Blob;
+  };
+  /** Return a page of the list of runs, filtered, sorted and grouped, or the selected runs. */
+  readonly 'POST runs/list': {
+    readonly request: RunListRequest;
+    readonly response: RunListResponse;
   };
   /** Return what is known about one run. */
   readonly 'POST runs/details': {
@@ -712,6 +717,85 @@ export interface RunFilterRequest {
   readonly sort?: readonly string[];
 }
 
+/**
+ * A group of matching runs. `key` is empty for runs without a value. `position` is that among all
+ * groups in natural order, which determines the color. `splits` are the kinds of data that the
+ * names of its selected runs tell. `mean` and `std` are those of the `count` finite numbers of the
+ * column that the list is sorted by.
+ */
+export interface RunListGroup {
+  readonly key: string;
+  readonly value: Cell;
+  readonly runs: number;
+  readonly selected: number;
+  readonly position: number;
+  readonly splits: readonly string[];
+  readonly count: number;
+  readonly mean: number | null;
+  readonly std: number | null;
+}
+
+/**
+ * A page of the list of runs, with the cells of some columns. With `group_by`, rows are groups, and
+ * the runs of the groups in `expanded`. With `selected_only`, rows are the selected runs. Those of
+ * a page are in the order of their groups, but a page has the first runs of all groups.
+ */
+export interface RunListRequest {
+  /** Default: `""`. */
+  readonly filter?: string;
+  /** Default: `false`. */
+  readonly show_hidden?: boolean;
+  /** Default: `[]`. */
+  readonly sort?: readonly string[];
+  /** Default: `""`. */
+  readonly group_by?: string;
+  /** Default: `{"newest":null,"all_up_to":0,"on":[],"off":[]}`. */
+  readonly selection?: RunSelection;
+  /** Default: `[]`. */
+  readonly columns?: readonly string[];
+  /** Default: `[]`. */
+  readonly expanded?: readonly string[];
+  /** Default: `false`. */
+  readonly selected_only?: boolean;
+  /** Default: `0`. */
+  readonly offset?: number;
+  /** Default: `200`. */
+  readonly limit?: number;
+}
+
+/**
+ * One page of rows. `total` counts the rows of all pages, `matched` the runs that match the filter,
+ * `selected` those of them that are selected, `hidden` all hidden runs. `common_folder` is the
+ * folder that all runs are in, and `totals` are those of all runs. `groups` are those with selected
+ * runs, if only these were requested; if runs are not grouped, it is one of all of them. `updating`
+ * means that the log has changed since, and that another request will get the change.
+ */
+export interface RunListResponse {
+  readonly total: number;
+  readonly matched: number;
+  readonly selected: number;
+  readonly hidden: number;
+  readonly common_folder: string;
+  readonly totals: RunTotals;
+  readonly columns: readonly string[];
+  readonly rows: readonly RunListRow[];
+  readonly groups: readonly RunListGroup[];
+  readonly updating: boolean;
+}
+
+/**
+ * A run with the key of its group, or a group, whose `run` is null. `selected` tells whether the
+ * rule of the selection and the groups in it select the run, whatever the selection says of the run
+ * itself.
+ */
+export interface RunListRow {
+  readonly run: RunRow | null;
+  readonly group: RunListGroup | null;
+  readonly key: string | null;
+  readonly selected: boolean;
+  readonly cells: readonly Cell[];
+}
+
 /** The names of all matching runs, in order. */
 export interface RunNamesResponse {
   readonly names: readonly string[];
@@ -840,10 +924,27 @@ export interface RunTableRow {
   readonly cells: readonly Cell[];
 }
 
-/** All runs, as of `cursor`. */
+/** The number of runs, their points and damaged records, and the time of the last point. */
+export interface RunTotals {
+  readonly runs: number;
+  readonly points: number;
+  readonly damaged: number;
+  readonly last_wall: number | null;
+}
+
+/** With more than `limit` runs, none are listed; null lists any number of runs. */
+export interface RunsRequest {
+  readonly limit?: number | null;
+}
+
+/**
+ * All runs, as of `cursor`. `totals` tells about them if there are more than the limit of the
+ * request.
+ */
 export interface RunsResponse {
   readonly cursor: string;
   readonly runs: readonly RunRow[];
+  readonly totals: RunTotals | null;
 }
 
 /** An event by name, such as `alert`. */
@@ -955,7 +1056,8 @@ export type BandCenter = 'mean' | 'median';
 
 /**
  * The series of one tag in several runs as one band; NaN where too few runs have points. `count` is
- * the number of runs with a value at each x.
+ * the number of runs with a value at each x. `inner_low` and `inner_high` are null unless the band
+ * is one of quantiles.
  */
 export interface BandRow {
   readonly group: string;
@@ -966,9 +1068,11 @@ export interface BandRow {
   readonly center: Float64Array;
   readonly low: Float64Array;
   readonly high: Float64Array;
+  readonly inner_low: Float64Array | null;
+  readonly inner_high: Float64Array | null;
 }
 
-export type BandSpread = 'std' | 'stderr' | 'ci95' | 'minmax';
+export type BandSpread = 'std' | 'stderr' | 'ci95' | 'minmax' | 'quantiles';
 
 export type BaselineMode = 'difference' | 'ratio';
 
@@ -1199,10 +1303,11 @@ export interface RangeStatsRow {
   readonly change_ratio: JsonNumber | null;
 }
 
-/** Runs that are drawn as one band. */
+/** Runs that are drawn as one band: those that are named, and those that a query describes. */
 export interface RunGroup {
   readonly key: string;
   readonly runs: readonly string[];
+  readonly query?: GroupQuery | null;
 }
 
 /** A smoothing method and its amount. Raises: ValueError: The amount is out of range. */
@@ -2581,6 +2686,8 @@ export interface OverviewResponse {
   readonly default_groups: readonly string[];
   readonly changes: ChangeCounts | null;
   readonly edge_changes: ChangeCounts | null;
+  /** What the header of a model file says, such as its format and who wrote it. */
+  readonly properties: readonly AttributeRow[];
 }
 
 export interface PathNodeRow {
@@ -2771,6 +2878,8 @@ export interface WeightsRow {
   readonly nonfinite: number;
   readonly edges: Float64Array;
   readonly counts: Float64Array;
+  /** All values of a small tensor, the first and last ones of a larger one. */
+  readonly values: string;
 }
 
 // ---- Dashboard: hparams
@@ -2781,6 +2890,16 @@ export interface HparamsRoutes {
   readonly 'GET sessions': {
     readonly request: SessionsRequest;
     readonly response: SessionsResponse;
+  };
+  /** Return one page of the trials that match, and a sample of them for plots. */
+  readonly 'POST trials': {
+    readonly request: TrialsRequest;
+    readonly response: TrialsResponse;
+  };
+  /** Return the distributions of some columns, of all trials and of those that match. */
+  readonly 'POST facets': {
+    readonly request: FacetsRequest;
+    readonly response: FacetsResponse;
   };
   /** Return the importance of each hyperparameter for a metric, and how reliable it is. */
   readonly 'POST importance': {
@@ -2816,12 +2935,15 @@ export interface HparamsRoutes {
 
 export type Aggregation = 'mean' | 'median' | 'min' | 'max';
 
+export type AxisScale = 'linear' | 'log' | 'quantile';
+
 export type ExportFormat = 'csv' | 'json' | 'latex' | 'markdown';
 
 /**
  * The table as a file, with the given columns and rows in the given order. Column keys are `name`,
  * `study`, `group`, `status`, `start`, `end`, `duration`, `hparam:NAME` and `metric:KEY`. Without
- * keys, all columns are exported; without sessions, all rows.
+ * keys, all columns are exported. Rows are those with the names `sessions`, those that match
+ * `query` in its order, or all.
  */
 export interface ExportRequest {
   /** Default: `"last"`. */
@@ -2836,6 +2958,44 @@ export interface ExportRequest {
   /** Default: `[]`. */
   readonly columns?: readonly string[];
   readonly sessions?: readonly string[] | null;
+  readonly query?: TrialQuery | null;
+}
+
+/**
+ * The distribution of a column: numbers of rows in equal parts of its axis, or by category. `low`
+ * and `high` are the ends of the axis, null if there are categories or no numbers. `categories` is
+ * null for columns of numbers; of many categories, only the most frequent ones are listed. `blank`
+ * is the number of rows without a value, or with a text among numbers.
+ */
+export interface Facet {
+  readonly key: string;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly categories: readonly string[] | null;
+  readonly counts: Int32Array;
+  readonly matching: Int32Array;
+  readonly blank: number;
+}
+
+/** A column, and the scale of the axis that its bins divide into equal parts. */
+export interface FacetRequest {
+  readonly key: string;
+  /** Default: `"linear"`. */
+  readonly scale?: AxisScale;
+}
+
+/** The distributions of some columns over all rows, and over those that match. */
+export interface FacetsRequest extends TrialQuery {
+  readonly columns: readonly FacetRequest[];
+  /** Default: `32`. */
+  readonly bins?: number;
+}
+
+/** The facets in the requested order, without columns that do not exist. */
+export interface FacetsResponse {
+  readonly total: number;
+  readonly matched: number;
+  readonly facets: readonly Facet[];
 }
 
 export type Goal = 'min' | 'max';
@@ -2885,7 +3045,10 @@ export interface ImportanceBar {
   readonly direction: number;
 }
 
-/** The importance of hyperparameters for a metric, for all rows or those with these names. */
+/**
+ * The importance of hyperparameters for a metric. It is computed for all rows, for those with the
+ * names `sessions`, or for those that match `query`.
+ */
 export interface ImportanceRequest {
   /** Default: `"last"`. */
   readonly reduction?: ReductionKind;
@@ -2897,6 +3060,7 @@ export interface ImportanceRequest {
   readonly study?: string | null;
   readonly metric: string;
   readonly sessions?: readonly string[] | null;
+  readonly query?: TrialQuery | null;
   /** Default: `0`. */
   readonly seed?: number;
 }
@@ -3038,6 +3202,80 @@ export interface StudyInfo {
   readonly name: string;
   readonly label: string;
   readonly sessions: number;
+}
+
+/**
+ * A condition on the column `key`. All parts that are not null have to hold. `range` is inclusive,
+ * `values` are accepted values as text, and `pattern` is a regular expression. `blank` accepts rows
+ * without a value, or with a text in a column of numbers.
+ */
+export interface TrialFilter {
+  readonly key: string;
+  readonly range?: readonly [number, number] | null;
+  readonly values?: readonly string[] | null;
+  readonly pattern?: string | null;
+  /** Default: `false`. */
+  readonly blank?: boolean;
+}
+
+/**
+ * Which rows of the table, in which order. `runs` describes the runs of which a trial must have
+ * one; trials of study files always match. `sort` are column keys, the most important first, with a
+ * minus for descending order. Without keys, the best rows for `objective` come first if all are of
+ * one study. Without an objective, it is the first declared metric, else one of validation data,
+ * else the first.
+ */
+export interface TrialQuery {
+  /** Default: `"last"`. */
+  readonly reduction?: ReductionKind;
+  readonly aggregation?: Aggregation | null;
+  /** Default: `10`. */
+  readonly count?: number;
+  /** Default: `0`. */
+  readonly step?: number;
+  readonly study?: string | null;
+  /** Default: `[]`. */
+  readonly filters?: readonly TrialFilter[];
+  readonly runs?: GroupQuery | null;
+  /** Default: `[]`. */
+  readonly sort?: readonly string[];
+  readonly objective?: string | null;
+  readonly goal?: Goal | null;
+}
+
+/**
+ * One page of the rows, and a random sample of the rows for plots. The sample has up to `sample`
+ * rows that match and up to `others` that do not. Cells are sent of the columns with the given
+ * keys, of the first hyperparameters that vary, the first metrics and the objective; all other
+ * columns have no cells.
+ */
+export interface TrialsRequest extends TrialQuery {
+  /** Default: `[]`. */
+  readonly columns?: readonly string[];
+  /** Default: `0`. */
+  readonly offset?: number;
+  /** Default: `200`. */
+  readonly limit?: number;
+  /** Default: `0`. */
+  readonly sample?: number;
+  /** Default: `0`. */
+  readonly others?: number;
+}
+
+/**
+ * Some rows of the table. `table` has the rows of the page and of the sample, each once, with their
+ * indices in the whole table. `page`, `sample` and `best` are such indices; `sample` has only rows
+ * that match, `others` only rows that do not. `total` is the number of all rows, `matched` the
+ * number of those that match.
+ */
+export interface TrialsResponse {
+  readonly table: SessionsResponse;
+  readonly total: number;
+  readonly matched: number;
+  readonly page: Int32Array;
+  readonly sample: Int32Array;
+  readonly others: Int32Array;
+  readonly best: number | null;
 }
 
 // ---- Dashboard: projector
@@ -6577,12 +6815,18 @@ export interface WhatIfRoutes {
     readonly request: SliceRequest;
     readonly response: SessionInfo;
   };
-  /** Return the distance of all rows to one row. */
+  /**
+   * Return the distance of all rows to one row. If it takes long, the response has the state of a
+   * job instead; send the request again.
+   */
   readonly 'POST distances': {
     readonly request: DistanceRequest;
     readonly response: DistancesResponse;
   };
-  /** Return the nearest rows with another prediction, and the smallest edits if requested. */
+  /**
+   * Return the nearest rows with another prediction, and the smallest edits if requested. A search
+   * that takes long is a job, whose result has them.
+   */
   readonly 'POST counterfactuals': {
     readonly request: CounterfactualRequest;
     readonly response: CounterfactualsResponse;
@@ -6621,6 +6865,11 @@ export interface WhatIfRoutes {
   readonly 'POST performance': {
     readonly request: PerformanceRequest;
     readonly response: PerformanceResponse;
+  };
+  /** Return how the metrics of two models differ by slice, with intervals. */
+  readonly 'POST comparison': {
+    readonly request: ComparisonRequest;
+    readonly response: ComparisonResponse;
   };
   /** Choose thresholds by a strategy. */
   readonly 'POST optimize': {
@@ -6681,6 +6930,36 @@ export interface ColumnValues {
 }
 
 /**
+ * How the metrics of the model `other` differ from those of `model`. `thresholds` are those of
+ * slices with two classes by name, with an empty name for all others; 0.5 by default.
+ */
+export interface ComparisonRequest extends SessionRequest {
+  readonly model: string;
+  readonly other: string;
+  /** Default: `[]`. */
+  readonly slice_by?: readonly string[];
+  /** Default: `{}`. */
+  readonly buckets?: Readonly<Record<string, number | readonly number[] | QuantileBuckets>>;
+  /** Default: `{}`. */
+  readonly thresholds?: Readonly<Record<string, number>>;
+  /** Default: `{}`. */
+  readonly other_thresholds?: Readonly<Record<string, number>>;
+  /** Default: `"bootstrap"`. */
+  readonly intervals?: 'bootstrap' | 'jackknife' | 'exact' | 'none';
+}
+
+/**
+ * Differences of metrics by slice, with intervals; the first slice is all rows. Metrics of models
+ * with two classes are at the thresholds of the slices. Both models are resampled together, so that
+ * an interval without 0 is more than chance.
+ */
+export interface ComparisonResponse {
+  readonly version: number;
+  readonly slices: readonly string[];
+  readonly differences: readonly MetricValues[];
+}
+
+/**
  * The label, the inputs of models, and the names of the classes; null keeps the last two.
  * `classes_path` is a text file with one class name per line.
  */
@@ -6716,10 +6995,15 @@ export interface CounterfactualRequest extends RowRequest {
   readonly max_changes?: number;
 }
 
-/** The nearest rows with another prediction, and the smallest edits if requested. */
+/**
+ * The nearest rows with another prediction, and the smallest edits if requested. A search that
+ * takes long is a job: `status` is set, and its result has the rows. The job is cancelled if its
+ * state is not requested for some seconds.
+ */
 export interface CounterfactualsResponse {
   readonly rows: readonly Neighbor[];
   readonly edits: readonly EditSuggestion[];
+  readonly status: ModelJobStatus | null;
 }
 
 /** A column of the data, or one that is computed from predictions. */
@@ -6834,11 +7118,15 @@ export interface DistanceRequest extends RowRequest {
   readonly model?: string | null;
 }
 
-/** The distance of each row, in the order of the rows; ignored features have unique values. */
+/**
+ * The distance of each row, in the order of the rows; ignored features have unique values. With
+ * `status`, the distances are being computed: send the request again.
+ */
 export interface DistancesResponse {
   readonly distances: Float32Array;
   readonly features: readonly string[];
   readonly ignored: readonly string[];
+  readonly status: ModelJobStatus | null;
 }
 
 /** A change of the data that can be undone. */
@@ -6958,6 +7246,8 @@ export interface JobResult {
   readonly expected: number | null;
   readonly baseline: number | null;
   readonly predicted_rows: number | null;
+  readonly counterfactuals: CounterfactualsResponse | null;
+  readonly distances: DistancesResponse | null;
 }
 
 /** Any JSON endpoint. */
@@ -7140,7 +7430,7 @@ export interface PerformanceRequest extends SessionRequest {
  * x classes), and true and false positives of each class against the others (`class_tp`,
  * `class_fp`: slices x classes x 101). `edges` are the bounds between the buckets of numeric
  * columns, `label_values` the values of the label column for the classes, and `attributions` the
- * mean attribution of each feature by slice.
+ * mean attribution of each feature by slice, with the bounds of its interval.
  */
 export interface PerformanceResponse {
   readonly version: number;
@@ -7164,6 +7454,8 @@ export interface PerformanceResponse {
   readonly class_tp: Float64Array | null;
   readonly class_fp: Float64Array | null;
   readonly attributions: Readonly<Record<string, Float64Array>>;
+  readonly attribution_lower: Readonly<Record<string, Float64Array>>;
+  readonly attribution_upper: Readonly<Record<string, Float64Array>>;
 }
 
 /** Buckets with about the same number of rows. */
@@ -7632,6 +7924,26 @@ export interface VersionRequest {
 /** An empty request, or an empty response to a request that succeeded. */
 export type Empty = Record<string, never>;
 
+/**
+ * The selected runs of one group, all if `group` is null. `split` is `train`, `validation`,
+ * `evaluation`, `test`, or empty for runs whose names do not say what they were computed on; null
+ * for all.
+ */
+export interface GroupQuery {
+  /** Default: `""`. */
+  readonly filter?: string;
+  /** Default: `false`. */
+  readonly show_hidden?: boolean;
+  /** Default: `[]`. */
+  readonly sort?: readonly string[];
+  /** Default: `""`. */
+  readonly group_by?: string;
+  /** Default: `{"newest":null,"all_up_to":0,"on":[],"off":[]}`. */
+  readonly selection?: RunSelection;
+  readonly group?: string | null;
+  readonly split?: string | null;
+}
+
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 
 /** A section of a custom layout; `closed` sections are collapsed at first. */
@@ -7684,6 +7996,22 @@ export interface Problem {
   readonly code?: string;
   readonly args?: Readonly<Record<string, string | number | Sentence>>;
   readonly hint_code?: string;
+}
+
+/**
+ * Which of the runs that match a filter are selected: the newest ones, and exceptions. `newest`
+ * null selects all, and so does a filter that at most `all_up_to` runs match. `on` and `off` name
+ * runs that are selected or not in any case. A name that begins with a slash is that of a group;
+ * runs take precedence over their group.
+ */
+export interface RunSelection {
+  readonly newest?: number | null;
+  /** Default: `0`. */
+  readonly all_up_to?: number;
+  /** Default: `[]`. */
+  readonly on?: readonly string[];
+  /** Default: `[]`. */
+  readonly off?: readonly string[];
 }
 
 /** A sentence for the page: the English text, and what the page translates it by. */

@@ -2,7 +2,15 @@ import type { ChartLayout, LayoutCategory, RunNote, RunNoteChange } from '../api
 import type { Query } from '../api/create-query.svelte';
 import type { QueryCache } from '../api/query-cache';
 import type { ObserveOptions, QueryDefinition } from '../api/query-definition';
-import type { AlertsResponse, DerivedMetric, Problem, RunRow, TagRow } from '../api/schemas';
+import type {
+  AlertsResponse,
+  DerivedMetric,
+  GroupQuery,
+  Problem,
+  RunRow,
+  RunTotals,
+  TagRow,
+} from '../api/schemas';
 import type { Codec } from '../lib/codecs';
 
 /**
@@ -88,6 +96,16 @@ export interface RunGroup {
   readonly color: string;
   /** The visible runs of the group. */
   readonly runs: readonly string[];
+  /** In a large log, all selected runs of the group: `runs` has only the first ones. */
+  readonly all?: RunSet;
+}
+
+/** Runs that the page does not have, but can request data of. */
+export interface RunSet {
+  readonly query: GroupQuery;
+  readonly count: number;
+  /** What their names end with, such as `train`; empty for other names. */
+  readonly splits: readonly string[];
 }
 
 export interface Runs {
@@ -99,7 +117,17 @@ export interface Runs {
   readonly baseline: string | null;
   /** The run under the pointer, in the table or in a chart. */
   readonly highlighted: string | null;
+  /** All runs; of a log with very many, those that the page has loaded. */
   readonly all: readonly RunRow[];
+  /** Numbers of runs and points of the whole log. */
+  readonly totals: RunTotals;
+  /** In a large log, all selected runs that match the filter: `visible` has only the first ones. */
+  readonly selection: RunSet | null;
+  /**
+   * In a large log, describes all runs that match the filter, selected or not. Null in other logs, and
+   * undefined until the page knows whether the log is large.
+   */
+  readonly matching: GroupQuery | null | undefined;
   find(name: string): VisibleRun | undefined;
   /** Return whether a run matches the filter of the table, selected or not. */
   matchesFilter(name: string): boolean;

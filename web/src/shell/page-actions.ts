@@ -2,9 +2,6 @@ import * as common from '../catalog/common';
 import * as runsMessages from '../catalog/runs';
 import * as m from '../catalog/shell';
 import { copyText } from '../components/clipboard';
-import { getKeyLabels } from '../lib/keyboard';
-import { FuzzyIndex } from '../lib/text-filter';
-import type { Command } from '../plugin/context';
 import type { DashboardEntry } from '../state/dashboards.svelte';
 import type { PageState } from '../state/page-state.svelte';
 
@@ -18,7 +15,13 @@ interface PageAction {
 }
 
 /** Return the actions of the page itself, for shortcuts and the command palette. */
-function listActions({ openPanels, runsPanel, liveLog, theme, url }: PageState): PageAction[] {
+export function listActions({
+  openPanels,
+  runsPanel,
+  liveLog,
+  theme,
+  url,
+}: PageState): PageAction[] {
   return [
     { label: () => common.search, keys: 'Mod+K', run: () => openPanels.toggleDialog('search') },
     {
@@ -54,10 +57,9 @@ function listActions({ openPanels, runsPanel, liveLog, theme, url }: PageState):
 /** Only this many dashboards have a number key. */
 const MAX_TAB_SHORTCUTS = 9;
 
-/** Register the actions of the page; return a function that removes them. */
-export function registerPageActions(page: PageState): () => void {
-  const actions = listActions(page);
-  const stops = actions.flatMap(({ keys, label, shortcutLabel = label(), run }) =>
+/** Register the shortcuts of the page; return a function that removes them. */
+export function registerPageShortcuts(page: PageState): () => void {
+  const stops = listActions(page).flatMap(({ keys, label, shortcutLabel = label(), run }) =>
     keys
       ? [
           page.shortcuts.registerForPage({
@@ -69,7 +71,6 @@ export function registerPageActions(page: PageState): () => void {
         ]
       : [],
   );
-  stops.push(page.commands.register((query) => findActions(actions, query)));
   return () => stops.forEach((stop) => stop());
 }
 
@@ -87,14 +88,4 @@ export function registerTabShortcuts(
     }),
   );
   return () => stops.forEach((stop) => stop());
-}
-
-function findActions(actions: readonly PageAction[], query: string): Command[] {
-  const index = new FuzzyIndex(actions, ({ label }) => label());
-  return index.search(query, actions.length).map(({ item }) => ({
-    label: item.label(),
-    kind: 'Action',
-    ...(item.keys ? { hint: getKeyLabels(item.keys).join(' ') } : {}),
-    run: item.run,
-  }));
 }

@@ -12,6 +12,8 @@ import type {
   LoadStatus,
   Problem,
   RunRow,
+  RunsResponse,
+  RunTotals,
   StatusResponse,
   TagRow,
 } from '../api/schemas';
@@ -35,30 +37,45 @@ export class LiveLog implements Live {
   isStarted = $state(false);
   serverInfo = $state.raw<StatusResponse | null>(null);
   status = $state.raw<LoadStatus | null>(null);
-  /** In natural order. */
-  runs = $state.raw<readonly RunRow[]>([]);
+  /** The runs that are loaded of a log with too many to load all; null for other logs. */
+  loaded = $state.raw<LoadedRuns | null>(null);
   /** Time in ms since when the server is unreachable. */
   lostAt = $state<number | null>(null);
   /** Time in ms of the last change since the page was opened. */
   changedAt = $state<number | null>(null);
 
-  readonly totals = $derived(computeRunTotals(this.runs));
+  readonly totals: RunTotals = $derived.by(
+    () => this.loaded?.totals ?? this.#largeTotals ?? computeRunTotals(this.runs),
+  );
+  /** Whether the log has more runs than the page loads. */
+  readonly isLarge: boolean = $derived.by(() => this.#largeTotals !== null);
 
   /** Position in the stream of changes that the runs correspond to. */
   cursor = '';
 
+  #runs = $state.raw<readonly RunRow[]>([]);
+  #largeTotals = $state.raw<RunTotals | null>(null);
   /** Increases with every change. */
   #revision = $state(0);
   readonly #revisions = new SvelteMap<string, number>();
   readonly #refresh = new RequestScheduler(() => this.#load(), RUNS_REFRESH_MS);
   readonly #isPaused: Param<boolean>;
-  readonly #queries: QueryCache;
+  readonly queries: QueryCache;
   readonly #listeners: Record<string, ((body: unknown) => void)[]> = {};
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(url: UrlState, queries: QueryCache) {
-    this.#queries = queries;
+    this.queries = queries;
     this.#isPaused = url.param('paused', flag, false);
+  }
+
+  /** In natural order. In a large log, those that the page shows, in any order. */
+  get runs(): readonly RunRow[] {
+    return this.loaded?.runs ?? this.#runs;
+  }
+
+  set runs(runs: readonly RunRow[]) {
+    this.#runs = runs;
   }
 
   get isPaused(): boolean {
@@ -77,7 +94,7 @@ export class LiveLog implements Live {
       const [info, list] = await Promise.all([getStatus(), getRuns()]);
       this.serverInfo = info;
       this.status = info.status;
-      this.#setRuns(list.runs);
+      this.#setRuns(list);
       this.cursor = list.cursor;
       this.error = null;
       this.#setConnection('open');
@@ -103,7 +120,7 @@ export class LiveLog implements Live {
     return subscribeToLive(this.cursor, {
       onOpen: () => {
         this.#setConnection('open');
-        this.#queries.reconnect();
+        this.queries.reconnect();
       },
       onLost: () => this.#setConnection('lost'),
       onStatus: (status) => this.#setStatus(status),
@@ -111,11 +128,11 @@ export class LiveLog implements Live {
       onReset: (cursor) => {
         this.cursor = cursor;
         this.#refresh.scheduleNow();
-        this.#queries.markLog();
+        this.queries.markLog();
         this.#emit('reset', null);
       },
       onEvent: (name, body) => {
-        this.#queries.markEvent(name);
+        this.queries.markEvent(name);
         this.#emit(name, body);
       },
     });
@@ -159,11 +176,14 @@ export class LiveLog implements Live {
 
   #apply(delta: DeltaEvent): void {
     this.cursor = delta.cursor;
-    this.#setRuns(applyDelta(this.runs, delta));
+    this.#setRuns({
+      runs: this.isLarge ? [] : applyDelta(this.runs, delta),
+      totals: this.#largeTotals,
+    });
     const names = [...delta.added, ...delta.changed].map(({ name }) => name);
     names.push(...delta.removed);
     for (const name of names) this.#bumpRevision(name);
-    this.#queries.markRuns(names);
+    this.queries.markRuns(names);
     if (delta.added.length + delta.changed.length > 0) this.changedAt = Date.now();
   }
 
@@ -172,8 +192,9 @@ export class LiveLog implements Live {
   }
 
   /** The server sends runs in natural order; sorting 100,000 again takes half a second. */
-  #setRuns(sortedRuns: readonly RunRow[]): void {
-    this.runs = sortedRuns;
+  #setRuns({ runs, totals }: Pick<RunsResponse, 'runs' | 'totals'>): void {
+    this.runs = runs;
+    this.#largeTotals = totals ?? null;
     this.#revision++;
   }
 
@@ -181,9 +202,9 @@ export class LiveLog implements Live {
     try {
       const [info, list] = await Promise.all([getStatus(), getRuns()]);
       this.serverInfo = info;
-      this.#setRuns(list.runs);
-      for (const run of list.runs) this.#bumpRevision(run.name);
-      this.#queries.markLog();
+      this.#setRuns(list);
+      for (const run of this.runs) this.#bumpRevision(run.name);
+      this.queries.markLog();
     } catch (error) {
       this.#refresh.schedule();
       // The live stream reports an unreachable server.
@@ -207,24 +228,23 @@ export function applyDelta(
   return sortNatural([...updated, ...pending.values()], ({ name }) => name);
 }
 
-interface RunTotals {
-  readonly points: number;
-  readonly damaged: number;
-  /** Wall time of the last point, by the writers' clocks. */
-  readonly lastPoint: Date | null;
+/** The runs of a large log that the page shows, and the totals of all. */
+interface LoadedRuns {
+  readonly runs: readonly RunRow[];
+  readonly totals: RunTotals | undefined;
 }
 
+/** Return the totals of all runs. The time of the last point is that of the writers' clocks. */
 export function computeRunTotals(runs: readonly RunRow[]): RunTotals {
   let points = 0;
   let damaged = 0;
-  let lastPoint: Date | null = null;
+  let last = -Infinity;
   for (const run of runs) {
     points += run.points;
     damaged += run.damaged;
-    const last = parseTimestamp(run.last_wall);
-    if (last && (!lastPoint || last > lastPoint)) lastPoint = last;
+    last = Math.max(last, parseTimestamp(run.last_wall)?.getTime() ?? last);
   }
-  return { points, damaged, lastPoint };
+  return { runs: runs.length, points, damaged, last_wall: last === -Infinity ? null : last / 1000 };
 }
 
 const TAGS_REFRESH_MS = 1000;

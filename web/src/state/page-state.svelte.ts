@@ -1,20 +1,157 @@
+/** The state of one mounted page: its parts, its commands and its errors. */
 import { createContext, untrack } from 'svelte';
 
 import { apiRequest, apiRequestBlob, getTransport, postJson } from '../api/client';
 import { createQuery } from '../api/create-query.svelte';
 import { QueryCache } from '../api/query-cache';
 import { optionalNumber, range } from '../lib/codecs';
-import type { Context, Cursor, DashboardApi, Param, UrlState, XAxis } from '../plugin/context';
+import { isActivating, isTyping, matchesShortcut } from '../lib/keyboard';
+import type {
+  Command,
+  Commands,
+  Context,
+  Cursor,
+  DashboardApi,
+  Param,
+  Shortcut,
+  Shortcuts,
+  UrlState,
+  XAxis,
+} from '../plugin/context';
 import type { BuiltInDashboard } from '../plugin/registry';
-import { PageCommands, PageSearch, PageShortcuts } from './commands.svelte';
 import { Dashboards } from './dashboards.svelte';
 import { DamagedFiles, LiveLog, LogTags } from './live-log.svelte';
 import { Alerts, LogNotes } from './notes.svelte';
-import { PageErrors } from './page-errors.svelte';
 import { Clock, OpenPanels, PageViewport, RunsPanelState } from './page-layout.svelte';
 import { PageTheme, StoredPreferences } from './preferences.svelte';
 import { createRunState, type RunState } from './runs/runs.svelte';
 import { PageUrl } from './url.svelte';
+
+/** An error of the page's own code. */
+export interface PageError {
+  readonly message: string;
+  readonly count: number;
+}
+
+/** Messages of browsers for things that are not errors of the page. */
+const IGNORED = /^ResizeObserver loop|^Script error\.?$/;
+
+/**
+ * Programming errors: whatever is thrown and no part of the page handles. They are shown as what
+ * they are, never as an unreachable server, and the browser logs them to its console.
+ */
+export class PageErrors {
+  latest = $state.raw<PageError | null>(null);
+
+  /** Collect uncaught errors until the returned function is called. */
+  start(): () => void {
+    const listeners = new AbortController();
+    const { signal } = listeners;
+    addEventListener('error', (event) => this.#add(event.error ?? event.message), { signal });
+    addEventListener('unhandledrejection', (event) => this.#add(event.reason), { signal });
+    return () => listeners.abort();
+  }
+
+  dismiss(): void {
+    this.latest = null;
+  }
+
+  #add(error: unknown): void {
+    const message = describeError(error);
+    if (isAborted(error) || IGNORED.test(message)) return;
+    this.latest = { message, count: (this.latest?.count ?? 0) + 1 };
+  }
+}
+
+/** Return the message of anything that was thrown. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+/** A canceled request is not an error. */
+function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}
+
+export interface ShortcutGroup {
+  readonly title: string;
+  readonly shortcuts: readonly Shortcut[];
+}
+
+/**
+ * All shortcuts. Of several for the same keys, those of a dashboard precede those of the page, which
+ * may be registered again at any time; among equals, the last one registered precedes.
+ */
+export class PageShortcuts implements Shortcuts {
+  #pageShortcuts = $state.raw<readonly Shortcut[]>([]);
+  #dashboardShortcuts = $state.raw<readonly Shortcut[]>([]);
+
+  readonly #shortcuts = $derived([...this.#pageShortcuts, ...this.#dashboardShortcuts]);
+  readonly groups = $derived(groupShortcuts(this.#shortcuts));
+
+  /** Handle keys until the returned function is called. */
+  start(): () => void {
+    const listeners = new AbortController();
+    addEventListener('keydown', (event) => this.#handleKey(event), { signal: listeners.signal });
+    return () => listeners.abort();
+  }
+
+  /** Register a shortcut of a dashboard. An effect that calls this does not depend on it. */
+  register(shortcut: Shortcut): () => void {
+    untrack(() => (this.#dashboardShortcuts = [...this.#dashboardShortcuts, shortcut]));
+    return () =>
+      untrack(() => (this.#dashboardShortcuts = without(this.#dashboardShortcuts, shortcut)));
+  }
+
+  /** Register a shortcut of the page, which dashboards can override. */
+  registerForPage(shortcut: Shortcut): () => void {
+    untrack(() => (this.#pageShortcuts = [...this.#pageShortcuts, shortcut]));
+    return () => untrack(() => (this.#pageShortcuts = without(this.#pageShortcuts, shortcut)));
+  }
+
+  #handleKey(event: KeyboardEvent): void {
+    // The focused element has handled the key.
+    if (event.defaultPrevented || event.isComposing) return;
+    if (isTyping(event) || isActivating(event)) return;
+    const shortcut = this.#shortcuts.findLast(({ keys }) => matchesShortcut(keys, event));
+    if (!shortcut) return;
+    event.preventDefault();
+    shortcut.run(event);
+  }
+}
+
+function without(shortcuts: readonly Shortcut[], removed: Shortcut): readonly Shortcut[] {
+  return shortcuts.filter((shortcut) => shortcut !== removed);
+}
+
+function groupShortcuts(shortcuts: readonly Shortcut[]): ShortcutGroup[] {
+  const titles = [...new Set(shortcuts.map(({ group }) => group))];
+  return titles.map((title) => ({
+    title,
+    shortcuts: shortcuts.filter(({ group }) => group === title),
+  }));
+}
+
+type CommandProvider = (query: string) => readonly Command[];
+
+/** The providers of results for the command palette, in the order of their results. */
+export class PageCommands implements Commands {
+  #providers = $state.raw<readonly CommandProvider[]>([]);
+
+  /** May be called in an effect, which does not depend on the providers. */
+  register(find: CommandProvider): () => void {
+    this.#update((providers) => [...providers, find]);
+    return () => this.#update((providers) => providers.filter((other) => other !== find));
+  }
+
+  find(query: string): Command[] {
+    return this.#providers.flatMap((find) => find(query));
+  }
+
+  #update(change: (providers: readonly CommandProvider[]) => CommandProvider[]): void {
+    this.#providers = untrack(() => change(this.#providers));
+  }
+}
 
 /** The position of the pointer, shared by all charts. Pinned steps and ranges are in the URL. */
 export class LinkedCursor implements Cursor {
@@ -70,7 +207,6 @@ export interface PageState extends RunState {
   readonly cursor: LinkedCursor;
   readonly shortcuts: PageShortcuts;
   readonly commands: PageCommands;
-  readonly search: PageSearch;
 }
 
 /** The state of the page that a component belongs to. */
@@ -108,7 +244,6 @@ export function createPageState(builtIn: readonly BuiltInDashboard[]): PageState
     cursor: new LinkedCursor(url),
     shortcuts: new PageShortcuts(),
     commands: new PageCommands(),
-    search: new PageSearch(url, liveLog, tags, dashboards, runState.runs),
   };
 }
 

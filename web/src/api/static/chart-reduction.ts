@@ -1,6 +1,6 @@
 /** Compute the charts, bands and statistics of a static export as the server does. */
 import { computeStats } from '../../lib/statistics';
-import type { ChartRow } from '../scalar-schemas';
+import type { ChartRow } from '../client';
 import type {
   BandCenter,
   BandRow,
@@ -233,33 +233,55 @@ function makeBandRow(
   plan: BandPlan,
 ): BandRow {
   const curves = members.map(([, curve]) => makeBaseline(curve));
-  const rows: (readonly [number, number, number, number, number])[] = [];
+  const rows: (readonly [x: number, count: number, ...columns: BandValues])[] = [];
   for (const x of positions) {
     const values = curves
       .map((curve) => interpolate(curve.x, curve.smoothed, x))
       .filter((value) => !Number.isNaN(value));
-    if (values.length >= plan.minRuns) rows.push([x, ...aggregate(values, plan), values.length]);
-    else if (values.length > 0) rows.push([x, NaN, NaN, NaN, values.length]);
+    if (values.length >= plan.minRuns) rows.push([x, values.length, ...aggregate(values, plan)]);
+    else if (values.length > 0) rows.push([x, values.length, NaN, NaN, NaN, NaN, NaN]);
   }
-  const isEnough = ([, , center]: (typeof rows)[number]): boolean => !Number.isNaN(center);
+  const isEnough = ([, , , center]: (typeof rows)[number]): boolean => !Number.isNaN(center);
   const kept = rows.slice(Math.max(0, rows.findIndex(isEnough)), rows.findLastIndex(isEnough) + 1);
-  const column = (index: 0 | 1 | 2 | 3): Float64Array =>
+  const column = (index: 0 | 2 | 3 | 4 | 5 | 6): Float64Array =>
     Float64Array.from(kept, (row) => row[index]);
-  const [x, low, center, high] = [column(0), column(1), column(2), column(3)];
-  const count = Int32Array.from(kept, (row) => row[4]);
-  return { group, tag, runs: members.length, x, count, low, center, high };
+  const hasInner = plan.spread === 'quantiles';
+  return {
+    group,
+    tag,
+    runs: members.length,
+    x: column(0),
+    count: Int32Array.from(kept, (row) => row[1]),
+    low: column(2),
+    center: column(3),
+    high: column(4),
+    inner_low: hasInner ? column(5) : null,
+    inner_high: hasInner ? column(6) : null,
+  };
 }
 
-/** Return the lower bound, the center and the upper bound of a band at one x. */
-function aggregate(
-  values: readonly number[],
-  { center, spread }: BandPlan,
-): readonly [number, number, number] {
+type BandValues = readonly [
+  low: number,
+  center: number,
+  high: number,
+  innerLow: number,
+  innerHigh: number,
+];
+
+/** Return the edges and the center of a band at one x, and the edges of its inner part. */
+function aggregate(values: readonly number[], { center, spread }: BandPlan): BandValues {
+  if (spread === 'quantiles') {
+    const sorted = Float64Array.from(values).sort();
+    const [low, middle, high, innerLow, innerHigh] = [0.05, 0.5, 0.95, 0.25, 0.75].map((share) =>
+      computeQuantile(sorted, share),
+    ) as [number, number, number, number, number];
+    return [low, middle, high, innerLow, innerHigh];
+  }
   const stats = computeStats(values);
   const middle = center === 'mean' ? (stats?.mean ?? NaN) : computeMedian(values);
-  if (spread === 'minmax') return [Math.min(...values), middle, Math.max(...values)];
+  if (spread === 'minmax') return [Math.min(...values), middle, Math.max(...values), NaN, NaN];
   const halfWidth = stats && stats.count > 1 ? stats.std * getBandFactor(spread, stats.count) : 0;
-  return [middle - halfWidth, middle, middle + halfWidth];
+  return [middle - halfWidth, middle, middle + halfWidth, NaN, NaN];
 }
 
 function getBandFactor(spread: BandSpread, count: number): number {
@@ -268,10 +290,15 @@ function getBandFactor(spread: BandSpread, count: number): number {
 }
 
 function computeMedian(values: readonly number[]): number {
-  const sorted = Float64Array.from(values).sort();
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? NaN;
-  return sorted.length % 2 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
+  return computeQuantile(Float64Array.from(values).sort(), 0.5);
+}
+
+/** Return a quantile of sorted values, interpolated between the two nearest ranks. */
+function computeQuantile(sorted: Float64Array, share: number): number {
+  const rank = share * (sorted.length - 1);
+  const low = sorted[Math.floor(rank)] ?? NaN;
+  const high = sorted[Math.ceil(rank)] ?? NaN;
+  return low + (high - low) * (rank - Math.floor(rank));
 }
 
 /** Return statistics of a curve within a range; null without points. */

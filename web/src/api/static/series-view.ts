@@ -93,7 +93,7 @@ type SmoothingFunction = (value: Float64Array, step: Float64Array, amount: numbe
 
 /**
  * Smooth values in their order; non-finite ones are kept. The server does the same with all points of
- * the log (`tracklight/index/smoothing.py`).
+ * the log (`tracklight/index/series_query.py`).
  */
 export function smooth(
   value: Float64Array,

@@ -2,7 +2,8 @@ import { moveKey, type SortOrder } from '../../components/data-table';
 import { getContext, setContext } from 'svelte';
 
 import type { Query } from '../../api/create-query.svelte';
-import type { Problem, SessionsResponse, StudyInfo } from '../../api/schemas';
+import type { QueryError } from '../../api/errors';
+import type { Facet, Problem, SessionsResponse, StudyInfo } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/hparams';
 import { text } from '../../lib/codecs';
@@ -47,7 +48,14 @@ import {
   type TrialColumn,
   type Trials,
 } from './model/trials';
-import { readMetrics, readTrials, type TrialMetric } from './model/trials-response';
+import {
+  NAME_KEY,
+  readMetrics,
+  readTrials,
+  STATUS_KEY,
+  type TrialMetric,
+} from './model/trials-response';
+import { PagedTrials } from './paged-trials.svelte';
 import { PlotFigures } from './plot-export';
 import { makeSessionsRequest, sessionsQuery } from './query';
 
@@ -57,7 +65,9 @@ const NO_TRIALS = makeTrials([], [], []);
 export class HParamsDashboard {
   readonly context: Context;
   readonly settings: HParamsSettings;
-  readonly trialsQuery: Query<SessionsResponse>;
+  readonly #allTrials: Query<SessionsResponse>;
+  /** Used instead if the log has very many runs. */
+  readonly paged: PagedTrials;
   /** The trial under the pointer in any view. */
   hoveredRow = $state<number | null>(null);
   /** The plots on screen, for the image export. */
@@ -70,21 +80,33 @@ export class HParamsDashboard {
   constructor(context: Context) {
     this.context = context;
     this.settings = makeHParamsSettings(context);
-    this.trialsQuery = context.query(sessionsQuery, () => makeSessionsRequest(this.settings));
+    this.#allTrials = context.query(sessionsQuery, () =>
+      context.runs.matching === null ? makeSessionsRequest(this.settings) : null,
+    );
+    this.paged = new PagedTrials(context, this.settings);
+    this.paged.followFacets(() =>
+      this.settings.filtersOpen.value
+        ? { columns: this.filterColumns, getScale: (column) => this.getScale(column) }
+        : null,
+    );
   }
 
+  /** The trials, or those that are loaded of a large log. */
+  readonly data: SessionsResponse | undefined = $derived.by(() =>
+    this.paged.isUsed ? this.paged.data : this.#allTrials.data,
+  );
   readonly trials: Trials = $derived.by(() => {
-    const { data } = this.trialsQuery;
-    return data ? readTrials(data, Date.now() / 1000) : NO_TRIALS;
+    const { data } = this;
+    return data ? readTrials(data, Date.now() / 1000, this.paged.isUsed) : NO_TRIALS;
   });
   /** The length of the folder that all trials are in. */
   readonly commonFolderLength: number = $derived(findCommonFolder(this.trials.names).length);
   readonly metrics: readonly TrialMetric[] = $derived.by(() => {
-    const { data } = this.trialsQuery;
+    const { data } = this;
     return data ? readMetrics(data) : [];
   });
 
-  readonly studies: readonly StudyInfo[] = $derived.by(() => this.trialsQuery.data?.studies ?? []);
+  readonly studies: readonly StudyInfo[] = $derived.by(() => this.data?.studies ?? []);
   readonly study: StudyInfo | null = $derived.by(() => {
     const { study } = this.settings;
     return this.studies.find(({ name }) => name === study.value) ?? null;
@@ -117,11 +139,20 @@ export class HParamsDashboard {
     return listVisibleColumns(this.trials.columns, preferences, this.metric?.key ?? null);
   });
 
+  /** The visible columns, the status if it varies, and all columns with a filter. */
+  readonly filterColumns: readonly TrialColumn[] = $derived.by(() => {
+    const status = this.trials.findColumn(STATUS_KEY);
+    const filtered = [...this.filters.keys()].flatMap((key) => this.trials.findColumn(key) ?? []);
+    const all = [...this.visibleColumns, ...(status?.varies ? [status] : []), ...filtered];
+    return [...new Set(all)].filter(({ key }) => key !== NAME_KEY);
+  });
+
   readonly filters: ColumnFilters = $derived.by(
     () => this.#previewedFilters ?? this.settings.filters.value,
   );
   /** 1 for each trial of which a run matches the run filter; trials of study files have no runs. */
   readonly #runFilterMask: Uint8Array = $derived.by(() => {
+    if (this.paged.isUsed) return this.paged.candidateMask;
     const { runs } = this.context;
     const { count } = this.trials;
     const { storedMask, runs: runsOfTrials } = this.trials;
@@ -145,6 +176,19 @@ export class HParamsDashboard {
     sortRows(this.passingRows, this.sortKeys, this.trials),
   );
 
+  /** The rows of the table. Of a large log, those that are not loaded are undefined. */
+  readonly tableRows: readonly (number | undefined)[] = $derived.by(() =>
+    this.paged.isUsed ? this.paged.rows : Array.from(this.sortedRows),
+  );
+  /** Numbers of trials that pass the filters, and of all. */
+  readonly counts: { readonly shown: number; readonly all: number } = $derived.by(() => {
+    const { matched, total, isUsed } = this.paged;
+    if (isUsed) return { shown: matched, all: total };
+    return { shown: this.passingRows.length, all: this.trials.count };
+  });
+  /** The number of trials in plots, whether they pass the filters or not. */
+  readonly drawnCount: number = $derived.by(() => this.trialColors.drawOrder.length);
+
   /** The passing rows, without changes during a drag; for slow computations. */
   readonly committedRows: Int32Array = $derived.by(() =>
     listMaskRows(applyFilters(this.trials, this.settings.filters.value, this.#runFilterMask)),
@@ -153,6 +197,7 @@ export class HParamsDashboard {
   insights = $state.raw<Insights | null>(null);
   readonly bestRow: number | null = $derived.by(() => {
     if (!this.objective || !this.isOneStudy) return null;
+    if (this.paged.isUsed) return this.paged.bestRow;
     return rankByObjective(this.objective, this.committedRows)[0] ?? null;
   });
 
@@ -165,7 +210,10 @@ export class HParamsDashboard {
   readonly trialColors: TrialColors = $derived.by(() => {
     const column = this.colorColumn ?? this.trials.columns[0];
     if (!column) return { levels: new Uint8Array(), drawOrder: new Int32Array() };
-    return computeTrialColors(this.getAxis(column), this.#isMinimized(column));
+    const colors = computeTrialColors(this.getAxis(column), this.#isMinimized(column));
+    if (!this.paged.isUsed) return colors;
+    const { drawnMask } = this.paged;
+    return { ...colors, drawOrder: colors.drawOrder.filter((row) => drawnMask[row]) };
   });
   readonly colorLegend: ColorLegend | null = $derived.by(() => {
     const column = this.colorColumn;
@@ -178,6 +226,20 @@ export class HParamsDashboard {
     void this.settings.axes.value;
     return new ScatterAxisCache((column) => makeAxis(column, this.getScale(column)));
   });
+
+  get error(): QueryError | null {
+    return this.paged.isUsed ? this.paged.error : this.#allTrials.error;
+  }
+
+  retry(): void {
+    if (this.paged.isUsed) this.paged.retry();
+    else this.#allTrials.retry();
+  }
+
+  /** Return the distribution of a column over all trials of a large log. */
+  findFacet({ key }: TrialColumn): Facet | undefined {
+    return this.paged.isUsed ? this.paged.findFacet(key) : undefined;
+  }
 
   #isMinimized(column: TrialColumn): boolean {
     return column === this.objective?.column && this.objective.minimize;
@@ -265,14 +327,15 @@ export class HParamsDashboard {
     const selected = names.filter((name) =>
       runs.some((run) => name === run || name.startsWith(`${run}/`)),
     );
-    this.context.runs.selectOnly(selected);
+    // Of a large log, not all runs are known.
+    this.context.runs.selectOnly(selected.length > 0 ? selected : runs);
     this.context.url.param('tab', text, '').set('scalars', 'push');
   }
 
   /** Show all studies if the one in the URL does not exist. */
   #forgetUnknownStudy(): void {
     const { study } = this.settings;
-    if (study.value !== null && this.trialsQuery.data && !this.study) study.set(null);
+    if (study.value !== null && this.data && !this.study) study.set(null);
   }
 
   startEffects(): void {

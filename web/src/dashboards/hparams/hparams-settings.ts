@@ -19,6 +19,7 @@ export const HPARAMS_VIEWS = [
   'intermediate',
   'pareto',
   'distribution',
+  'timeline',
 ] as const;
 
 export type HParamsView = (typeof HPARAMS_VIEWS)[number];
@@ -34,6 +35,7 @@ export const VIEW_TITLES: Readonly<Record<HParamsView, string>> = {
   intermediate: m.viewIntermediate,
   pareto: m.viewPareto,
   distribution: m.viewDistribution,
+  timeline: m.viewTimeline,
 };
 
 const REDUCTIONS: readonly ReductionKind[] = ['last', 'min', 'max', 'mean', 'step'];

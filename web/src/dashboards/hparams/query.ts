@@ -1,6 +1,11 @@
 /** The queries of the dashboard. The server calls a trial a session. */
 import { defineQuery } from '../../api/query-definition';
-import type { ImportanceRequest, SessionsRequest, SessionsResponse } from '../../api/schemas';
+import type {
+  ImportanceRequest,
+  SessionsRequest,
+  SessionsResponse,
+  TrialQuery,
+} from '../../api/schemas';
 import type { HParamsSettings } from './hparams-settings';
 import { applyTrialsUpdate } from './model/trials-response';
 
@@ -12,6 +17,20 @@ export const sessionsQuery = defineQuery('GET hparams/sessions', {
     merge: (data: SessionsResponse, changes) =>
       changes.since === null ? changes : applyTrialsUpdate(data, changes),
   },
+});
+
+/** Some trials of a large log: a page of the table, and a sample for plots. */
+export const trialsQuery = defineQuery('POST hparams/trials', {
+  scope: 'log',
+  minRefreshMs: 2000,
+  maxCost: 10,
+});
+
+/** The distributions of columns over all trials of a large log. */
+export const facetsQuery = defineQuery('POST hparams/facets', {
+  scope: 'log',
+  minRefreshMs: 2000,
+  maxCost: 10,
 });
 
 /** Return how metrics are reduced and repeats aggregated. A static export has only `last`. */
@@ -32,11 +51,14 @@ export const importanceQuery = defineQuery('POST hparams/importance', {
   maxCost: 20,
 });
 
-/** `sessions` are the trials that pass the filters; null means all. */
+/**
+ * `sessions` are the trials that pass the filters, by name or, in a large log, as a query; null means
+ * all.
+ */
 export function makeImportanceRequest(
   settings: HParamsSettings,
   metric: string,
-  sessions: readonly string[] | null,
+  sessions: readonly string[] | TrialQuery | null,
 ): ImportanceRequest {
   const { reduction, lastCount, step, repeats, study } = settings;
   return {
@@ -46,8 +68,12 @@ export function makeImportanceRequest(
     step: step.value,
     aggregation: repeats.value === 'each' ? null : repeats.value,
     study: study.value,
-    sessions,
+    ...(sessions === null || isList(sessions) ? { sessions } : { query: sessions }),
   };
+}
+
+function isList(sessions: readonly string[] | TrialQuery): sessions is readonly string[] {
+  return Array.isArray(sessions);
 }
 
 /** The curves of a metric of many trials. */

@@ -49,11 +49,14 @@ export async function downloadTrials(
 
 function makeExportRequest(dashboard: HParamsDashboard, format: ExportFormat): ExportRequest {
   const { reduction, lastCount, step, repeats, study } = dashboard.settings;
-  const names = dashboard.trialsQuery.data?.rows.names ?? [];
+  const names = dashboard.data?.rows.names ?? [];
+  const { query } = dashboard.paged;
   return {
     format,
     columns: ['name', ...dashboard.visibleColumns.map(({ key }) => key)],
-    sessions: Array.from(dashboard.sortedRows, (row) => names[row] ?? ''),
+    ...(query
+      ? { query }
+      : { sessions: Array.from(dashboard.sortedRows, (row) => names[row] ?? '') }),
     reduction: reduction.value,
     count: lastCount.value,
     step: step.value,

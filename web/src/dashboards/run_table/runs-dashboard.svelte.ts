@@ -1,7 +1,9 @@
+/** State and queries of the Runs dashboard. */
 import { getContext, setContext } from 'svelte';
 
 import { type ColumnListResponse, NO_COLUMNS, type RunNote } from '../../api/client';
 import type { Query } from '../../api/create-query.svelte';
+import { defineQuery } from '../../api/query-definition';
 import type {
   RunFilterRequest,
   RunNamesResponse,
@@ -10,14 +12,35 @@ import type {
   RunTableResponse,
   RunTableRow,
 } from '../../api/schemas';
-import * as m from '../../catalog/run_table';
 import { downloadBlob } from '../../cards/export';
+import * as m from '../../catalog/run_table';
 import { moveKey, type SortOrder, sortOrdersCodec } from '../../components/data-table';
 import { choice, type Codec, flag, json, list, text } from '../../lib/codecs';
 import type { Context, NoteField, Param } from '../../plugin/context';
 import { PagedRows } from '../../plugin/paged-rows.svelte';
-import { columnListQuery, runTableQuery } from './query';
 import { STATES } from './run-columns';
+
+const REFRESH_MS = 2000;
+/** A run becomes stalled without any change of the log. */
+const RUNNING_POLL_MS = 30_000;
+/** The server is still adding the last change of a large log. */
+const UPDATING_POLL_MS = 1000;
+
+/** A page of the table of runs. */
+export const runTableQuery = defineQuery('POST runs/table', {
+  scope: 'log',
+  minRefreshMs: REFRESH_MS,
+  poll: ({ states, updating }) => {
+    if (updating) return UPDATING_POLL_MS;
+    return states['running'] || states['stalled'] ? RUNNING_POLL_MS : null;
+  },
+});
+
+/** The hyperparameters and metrics that can be columns. */
+export const columnListQuery = defineQuery('GET runs/columns', {
+  scope: 'log',
+  minRefreshMs: REFRESH_MS,
+});
 
 export type Aggregate = NonNullable<RunTableRequest['aggregate']>;
 export const AGGREGATES: readonly Aggregate[] = ['mean', 'median', 'min', 'max', 'sum'];

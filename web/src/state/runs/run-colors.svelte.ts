@@ -45,7 +45,9 @@ export class RunColors {
 
   /** Colors of the oldest runs; others have a color that depends on the name only. */
   readonly #assigned = $derived.by(() =>
-    assignRunColors(this.#entries.newestFirst.toReversed().map((entry) => entry.name)),
+    this.#entries.isLarge
+      ? new Map<string, string>()
+      : assignRunColors(this.#entries.newestFirst.toReversed().map((entry) => entry.name)),
   );
   readonly #reader = $derived.by(() => this.#makeReader(this.by));
   readonly #groupColors = $derived.by(() => makePalette(this.#groups.sortedKeys.filter(Boolean)));
@@ -70,7 +72,8 @@ export class RunColors {
   }
 
   getGroupColor(key: string): string {
-    return this.#groupColors.get(key) ?? NEUTRAL_COLOR;
+    const { list } = this.#entries;
+    return (list ? list.getGroupColor(key) : this.#groupColors.get(key)) ?? NEUTRAL_COLOR;
   }
 
   getDash(name: string): readonly number[] {
@@ -82,6 +85,8 @@ export class RunColors {
   }
 
   #makeReader(by: ColorBy): ColorReader {
+    // The runs in charts determine the scale of a large log, not those that happen to be loaded.
+    const entries = this.#entries.list?.visible ?? this.#entries.all;
     switch (by.by) {
       case 'run':
         return ({ name }) => this.#getDefaultColor(name);
@@ -91,9 +96,9 @@ export class RunColors {
         return ({ name }) => this.getGroupColor(keys.get(name) ?? '');
       }
       case 'regex':
-        return colorByCapture(by.pattern, this.#entries.all);
+        return colorByCapture(by.pattern, entries);
       case 'column':
-        return colorByColumn(by.key, this.#entries.all);
+        return colorByColumn(by.key, entries);
     }
   }
 }

@@ -33,7 +33,11 @@ export class RunColumnValues {
   readonly #refreshList = new RequestScheduler(() => this.#loadList(), COLUMNS_REFRESH_MS);
   readonly #refreshValues = new RequestScheduler(() => this.#loadValues(), COLUMNS_REFRESH_MS);
 
+  /** Of a large log, the list of runs has the values. */
+  list = $state.raw<{ getCell(key: string, run: string): FieldValue } | null>(null);
+
   get(key: string, run: string): FieldValue {
+    if (this.list) return this.list.getCell(key, run);
     return this.#values.get(key)?.get(run) ?? null;
   }
 
@@ -90,8 +94,6 @@ function parseCell(cell: ColumnCell): FieldValue {
 
 const DEFAULT_COLUMNS = ['start', 'points'];
 const MAX_AUTO_COLUMNS = 2;
-/** With more runs, values of a column take megabytes: they are loaded only on request. */
-const MAX_AUTO_RUNS = 20_000;
 /** Checkbox, gaps and padding of a row. */
 const ROW_EXTRA_PX = 48;
 /** Average width of a character of a name. */
@@ -132,8 +134,7 @@ export class VisibleColumns {
 
   /** Hyperparameters that differ between runs are the most useful default. */
   readonly #defaultKeys: readonly string[] = $derived.by(() => {
-    const count = this.#entries.all.length;
-    if (count === 0 || count > MAX_AUTO_RUNS) return DEFAULT_COLUMNS;
+    if (this.#entries.count === 0) return DEFAULT_COLUMNS;
     const differing = this.#columnValues.available.hparams.filter(({ distinct }) => distinct > 1);
     const keys = differing.slice(0, MAX_AUTO_COLUMNS).map(({ name }) => `hparam:${name}`);
     return keys.length > 0 ? keys : DEFAULT_COLUMNS;

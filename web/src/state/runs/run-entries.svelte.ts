@@ -1,11 +1,12 @@
 import type { RunNote } from '../../api/client';
 import { parseJsonNumber } from '../../api/decode';
-import type { RunRow } from '../../api/schemas';
+import type { GroupQuery, RunRow } from '../../api/schemas';
 import type { Codec } from '../../lib/codecs';
 import type { FieldValue, FilterSubject } from '../../lib/filter-expression';
 import { MAX_AUTO_SELECTED } from '../../lib/run-selection';
 import { sortByValue } from '../../lib/sorting';
-import type { Param, UrlState } from '../../plugin/context';
+import type { SampleStats } from '../../lib/statistics';
+import type { Param, RunSet, UrlState } from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
 import { EMPTY_NOTE, type LogNotes } from '../notes.svelte';
 import type { RunColumnValues } from './run-columns.svelte';
@@ -68,12 +69,67 @@ export class RunEntry implements FilterSubject {
   }
 }
 
-/** All runs with their notes. */
+/** The runs of a group that match the filter: the header row of the group. */
+export interface RunGroupRow {
+  readonly kind: 'group';
+  /** Identifies the table row. */
+  readonly id: string;
+  /** Empty for runs without a group. */
+  readonly key: string;
+  readonly label: string;
+  /** In a large log, those that charts show. */
+  readonly members: readonly RunEntry[];
+  /** What a selection contains for the group: its runs or, in a large log, the group itself. */
+  readonly names: readonly string[];
+  /** Of the column that the table is sorted by, if it has numbers. */
+  readonly stats: SampleStats | null;
+  /** In a large log, where `members` are not all. */
+  readonly counts?: { readonly runs: number; readonly selected: number };
+  readonly all?: RunSet;
+}
+
+/** A row of the table: a run, or the header of a group. */
+export type TableRow = RunEntry | RunGroupRow;
+
+/** What the server tells of the runs of a log that has more than the page loads. */
+export interface RunList {
+  /** All rows of the table; undefined until `load` is called for them. */
+  readonly rows: readonly (TableRow | undefined)[];
+  /** The first selected runs, which charts show. */
+  readonly visible: readonly RunEntry[];
+  /** The groups that have selected runs. */
+  readonly groups: readonly RunGroupRow[];
+  /** The groups of the runs that are loaded. */
+  readonly groupKeys: ReadonlyMap<string, string>;
+  /** Numbers of runs that match the filter, that are also selected, and that are hidden. */
+  readonly counts: { readonly matched: number; readonly selected: number; readonly hidden: number };
+  readonly commonFolder: string;
+  /** Why the server rejected the filter. */
+  readonly error: string | null;
+  /** All selected runs. */
+  readonly selection: RunSet | null;
+  /** Describes all runs that match the filter. */
+  readonly matching: GroupQuery;
+  load(index: number): void;
+  /** Return whether a run is selected if the selection does not name it. */
+  isSelectedByRule(name: string): boolean;
+  matchesFilter(name: string): boolean;
+  getCell(key: string, run: string): FieldValue;
+  getGroupColor(key: string): string | undefined;
+  /** Return an entry for a run that may not be loaded. */
+  makeEntry(name: string): RunEntry;
+  setSelected(names: readonly string[], selected: boolean): void;
+  invert(): void;
+}
+
+/** All runs with their notes; of a large log, those that are loaded. */
 export class RunEntries {
   readonly #liveLog: LiveLog;
   readonly #notes: LogNotes;
   readonly #columnValues: RunColumnValues;
   #known = new Map<string, RunEntry>();
+  /** Null unless the log is large. */
+  list = $state.raw<RunList | null>(null);
 
   /** In natural order, including hidden runs. */
   readonly all = $derived.by(() => this.#update(this.#liveLog.runs, this.#notes.runs));
@@ -82,19 +138,32 @@ export class RunEntries {
     [...this.all].sort((a, b) => (b.start ?? -Infinity) - (a.start ?? -Infinity) || 0),
   );
   /** The folder that all runs are in, with a slash; the table shows it once. */
-  readonly commonFolder = $derived.by(() => findCommonFolder(this.all.map(({ name }) => name)));
+  readonly commonFolder = $derived.by(() =>
+    this.isLarge
+      ? (this.list?.commonFolder ?? '')
+      : findCommonFolder(this.all.map(({ name }) => name)),
+  );
 
   /** Number of runs by folder. */
   readonly #folderSizes = $derived.by(() => countFolders(this.all.map(({ name }) => name)));
   /** Whether runs differ in their folder, and one of the folders has several. */
-  readonly hasFolders = $derived.by(() =>
-    [...this.#folderSizes.keys()].some((folder) => this.#isShown(folder)),
+  readonly hasFolders = $derived.by(
+    () => !this.isLarge && [...this.#folderSizes.keys()].some((folder) => this.#isShown(folder)),
   );
 
   constructor(liveLog: LiveLog, notes: LogNotes, columnValues: RunColumnValues) {
     this.#liveLog = liveLog;
     this.#notes = notes;
     this.#columnValues = columnValues;
+  }
+
+  /** The number of runs of the log. */
+  get count(): number {
+    return this.#liveLog.totals.runs;
+  }
+
+  get isLarge(): boolean {
+    return this.#liveLog.isLarge;
   }
 
   /** Return the label of a run without the folder that all runs are in. */
@@ -160,7 +229,7 @@ export class RunOrder {
    * that a new run is not a new order.
    */
   readonly sorting: SortOrder = $derived.by(() => {
-    const hasAllSelected = this.#entries.all.length <= MAX_AUTO_SELECTED;
+    const hasAllSelected = this.#entries.count <= MAX_AUTO_SELECTED;
     return this.#sorting.value ?? (hasAllSelected ? BY_NAME : NEWEST_FIRST);
   });
 

@@ -9,23 +9,10 @@ import {
   matchCapture,
 } from '../../lib/grouping';
 import { sortByValue, sortNatural } from '../../lib/sorting';
-import { computeStats, type SampleStats } from '../../lib/statistics';
+import { computeStats } from '../../lib/statistics';
 import type { Param, UrlState } from '../../plugin/context';
-import type { RunEntries, RunEntry, RunOrder } from './run-entries.svelte';
+import type { RunEntries, RunEntry, RunGroupRow, RunOrder, TableRow } from './run-entries.svelte';
 import type { RunFilter } from './visible-runs.svelte';
-
-/** The runs of a group that match the filter: the header row of the group. */
-export interface RunGroupRow {
-  readonly kind: 'group';
-  /** Identifies the table row. */
-  readonly id: string;
-  /** Empty for runs without a group. */
-  readonly key: string;
-  readonly label: string;
-  readonly members: readonly RunEntry[];
-  /** Of the column that the table is sorted by, if it has numbers. */
-  readonly stats: SampleStats | null;
-}
 
 type KeyReader = (entry: RunEntry) => string | null;
 
@@ -40,7 +27,8 @@ export class RunGroups {
   /** The group of every run, whether it matches the filter or not; null without grouping. */
   readonly keys: ReadonlyMap<string, string> | null = $derived.by(() => {
     const { grouping } = this;
-    if (grouping === null) return null;
+    const { list } = this.#entries;
+    if (grouping === null || list) return grouping && list && list.groupKeys;
     const readKey = makeKeyReader(grouping);
     return new Map(this.#entries.all.map((entry) => [entry.name, readKey(entry) ?? '']));
   });
@@ -53,6 +41,8 @@ export class RunGroups {
   readonly matching: readonly RunGroupRow[] = $derived.by(() => {
     const { keys } = this;
     if (keys === null) return [];
+    const { list } = this.#entries;
+    if (list) return list.groups;
     const buckets = groupBy(this.#filter.matching, ({ name }) => keys.get(name) || null);
     const groups = buckets.map(({ key, items }) => this.#describe(key ?? '', items));
     const { descending, key } = this.#order.sorting;
@@ -77,27 +67,30 @@ export class RunGroups {
     this.#grouping.set(grouping, 'push');
   }
 
+  /** Keys of collapsed groups or, in a large log, of those that are not. */
   get collapsedKeys(): readonly string[] {
     return this.#collapsed.value;
   }
 
   isCollapsed(key: string): boolean {
-    return this.collapsedKeys.includes(key);
+    return this.collapsedKeys.includes(key) !== this.#entries.isLarge;
   }
 
   setCollapsed(key: string, collapsed: boolean): void {
     const others = this.collapsedKeys.filter((other) => other !== key);
-    this.#collapsed.set(collapsed ? [...others, key] : others);
+    this.#collapsed.set(collapsed !== this.#entries.isLarge ? [...others, key] : others);
   }
 
-  setAllCollapsed(keys: readonly string[]): void {
-    this.#collapsed.set(keys);
+  setAllCollapsed(keys: readonly string[], collapsed: boolean): void {
+    this.#collapsed.set(collapsed !== this.#entries.isLarge ? keys : []);
   }
 
   #describe(key: string, members: readonly RunEntry[]): RunGroupRow {
     const column = this.#order.sorting.key;
     const stats = column === 'name' ? null : computeStats(iterNumbers(members, column));
-    return { kind: 'group', id: `group:${key}`, key, label: key || common.other, members, stats };
+    const names = members.map(({ name }) => name);
+    const label = key || common.other;
+    return { kind: 'group', id: `group:${key}`, key, label, members, names, stats };
   }
 }
 
@@ -135,9 +128,6 @@ function makeCaptureReader(text: string): KeyReader {
   }
 }
 
-/** A row of the table: a run, or the header of a group. */
-export type TableRow = RunEntry | RunGroupRow;
-
 /** The rows of the table. */
 export class RunTable {
   readonly #entries: RunEntries;
@@ -159,7 +149,10 @@ export class RunTable {
     return this.hasFolders ? this.#listFolders() : this.#filter.matching;
   });
 
-  readonly rows: readonly TableRow[] = $derived.by(() => {
+  /** Undefined for those of a large log that are not loaded. */
+  readonly rows: readonly (TableRow | undefined)[] = $derived.by(() => {
+    const { list } = this.#entries;
+    if (list) return list.rows;
     if (!this.isTree) return this.#groupedRows;
     return this.#groupedRows.flatMap((row): TableRow[] =>
       row.kind === 'run' || this.#groups.isCollapsed(row.key) ? [row] : [row, ...row.members],
@@ -192,31 +185,43 @@ export class RunTable {
     return this.hasFolders && this.#entries.findFolder(run) !== null;
   }
 
+  /** Load a row of a large log. */
+  load(index: number): void {
+    this.#entries.list?.load(index);
+  }
+
   setAllCollapsed(collapsed: boolean): void {
     const keys = this.#groupedRows.flatMap((row) => (row.kind === 'group' ? [row.key] : []));
-    this.#groups.setAllCollapsed(collapsed ? keys : []);
+    this.#groups.setAllCollapsed(keys, collapsed);
   }
 
   /** Runs without a shared folder and folders, in the order of their first run. */
   #listFolders(): TableRow[] {
-    const rows: TableRow[] = [];
     const members = new Map<string, RunEntry[]>();
+    const order: (RunEntry | string)[] = [];
     for (const entry of this.#filter.matching) {
       const folder = this.#entries.findFolder(entry);
       const known = folder === null ? undefined : members.get(folder);
-      if (folder === null) rows.push(entry);
-      else if (known) known.push(entry);
-      else {
-        const runs = [entry];
-        members.set(folder, runs);
-        rows.push(this.#describeFolder(folder, runs));
-      }
+      if (known) known.push(entry);
+      else order.push(folder ?? entry);
+      if (folder !== null && !known) members.set(folder, [entry]);
     }
-    return rows;
+    return order.map((item) =>
+      typeof item === 'string' ? this.#describeFolder(item, members.get(item) ?? []) : item,
+    );
   }
 
   #describeFolder(folder: string, members: readonly RunEntry[]): RunGroupRow {
     const label = folder.slice(this.#entries.commonFolder.length, -1);
-    return { kind: 'group', id: `folder:${folder}`, key: folder, label, members, stats: null };
+    const names = members.map(({ name }) => name);
+    return {
+      kind: 'group',
+      id: `folder:${folder}`,
+      key: folder,
+      label,
+      members,
+      names,
+      stats: null,
+    };
   }
 }

@@ -1,16 +1,18 @@
-import type { RunRow } from '../../api/schemas';
+import type { GroupQuery, RunRow, RunTotals } from '../../api/schemas';
 import { optionalText } from '../../lib/codecs';
 import { reuseIfEqual, IdentityCache } from '../../lib/caches';
-import type { Param, Preferences, RunGroup, Runs, VisibleRun } from '../../plugin/context';
+import type { Param, Preferences, RunGroup, Runs, RunSet, VisibleRun } from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
 import type { LogNotes } from '../notes.svelte';
 import type { RunsPanelState } from '../page-layout.svelte';
 import type { PageUrl } from '../url.svelte';
 import { RunColors } from './run-colors.svelte';
 import { RunColumnValues, VisibleColumns } from './run-columns.svelte';
-import { RunEntries, RunOrder } from './run-entries.svelte';
-import { RunGroups, RunTable, type TableRow } from './run-groups.svelte';
+import { RunEntries, type RunEntry, RunOrder, type TableRow } from './run-entries.svelte';
+import { RunGroups, RunTable } from './run-groups.svelte';
 import { RunFilter, SelectedRuns } from './visible-runs.svelte';
+
+const ALL_RUNS: GroupQuery = { filter: '', show_hidden: false };
 
 /** The state of the run table: which runs there are, how they are arranged and which are shown. */
 export interface RunState {
@@ -54,12 +56,13 @@ export function createRunState(
     rowSelection: new RowSelection(runTable),
     runEditing: new RunEditing(),
   };
-  return { ...state, runs: new PageRuns(url, liveLog, state) };
+  return { ...state, runs: new PageRuns(url, liveLog, notes, state) };
 }
 
 /** The runs as dashboards see them. */
 export class PageRuns implements Runs {
   readonly #liveLog: LiveLog;
+  readonly #notes: LogNotes;
   readonly #state: Omit<RunState, 'runs'>;
   readonly #baseline: Param<string | null>;
   #highlighted = $state.raw<string | null>(null);
@@ -72,22 +75,14 @@ export class PageRuns implements Runs {
 
   /** Label, color and dash of every run, so that a keystroke in the filter computes none. */
   readonly #runsByName: ReadonlyMap<string, VisibleRun> = $derived.by(() => {
-    const { runEntries, runColors, runGroups } = this.#state;
-    return this.#runCache.update(
-      runEntries.all.map((entry) => ({
-        name: entry.name,
-        label: entry.label,
-        color: runColors.getColor(entry),
-        dash: runColors.getDash(entry.name),
-        group: runGroups.keys?.get(entry.name) ?? null,
-      })),
-    );
+    return this.#runCache.update(this.#state.runEntries.all.map((entry) => this.#describe(entry)));
   });
 
   /** The same list as before if nothing visible has changed: new points are no reason to redraw. */
   readonly visible: readonly VisibleRun[] = $derived.by(() => {
-    const { runGroups, runFilter, selectedRuns } = this.#state;
-    const ordered = runGroups.keys
+    const { runEntries, runGroups, runFilter, selectedRuns } = this.#state;
+    const isGrouped = runGroups.keys !== null && !runEntries.list;
+    const ordered = isGrouped
       ? runGroups.matching.flatMap((group) => group.members)
       : runFilter.matching;
     const { isSelected } = selectedRuns;
@@ -101,10 +96,11 @@ export class PageRuns implements Runs {
     const { runGroups, runColors, selectedRuns } = this.#state;
     const { isSelected } = selectedRuns;
     const groups = this.#groupCache.update(
-      runGroups.matching.map(({ key, label, members }) => {
+      runGroups.matching.map(({ key, label, members, all }) => {
         const names = members.map((member) => member.name).filter(isSelected);
         const runs = reuseIfEqual(this.#groupCache.get(key)?.runs ?? [], names);
-        return { key, label, color: runColors.getGroupColor(key), runs };
+        const color = runColors.getGroupColor(key);
+        return { key, label, color, runs, ...(all ? { all } : {}) };
       }),
     );
     this.#previousGroups = reuseIfEqual(this.#previousGroups, [...groups.values()]);
@@ -115,8 +111,9 @@ export class PageRuns implements Runs {
     () => new Set(this.#state.runFilter.matching.map(({ name }) => name)),
   );
 
-  constructor(url: PageUrl, liveLog: LiveLog, state: Omit<RunState, 'runs'>) {
+  constructor(url: PageUrl, liveLog: LiveLog, notes: LogNotes, state: Omit<RunState, 'runs'>) {
     this.#liveLog = liveLog;
+    this.#notes = notes;
     this.#state = state;
     this.#baseline = url.param('baseline', optionalText, null);
   }
@@ -124,9 +121,21 @@ export class PageRuns implements Runs {
   /** Keep the values of columns up to date; call it where effects can be created. */
   startEffects(): void {
     const { columnValues } = this.#state;
-    $effect(() => columnValues.subscribe(this.#listColumnsInUse()));
+    const liveLog = this.#liveLog;
     $effect(() => {
-      this.#liveLog.getRevision(null);
+      // The list of a large log has the values of its rows.
+      const isNeeded = liveLog.isStarted && !liveLog.isLarge;
+      columnValues.subscribe(isNeeded ? this.#listColumnsInUse() : []);
+    });
+    $effect(() => {
+      if (!liveLog.isLarge) return;
+      const loading = import('./paged-run-list.svelte').then(({ startRunList }) =>
+        startRunList(liveLog, this.#notes, this.#state),
+      );
+      return () => void loading.then((stop) => stop());
+    });
+    $effect(() => {
+      liveLog.getRevision(null);
       columnValues.refresh();
     });
   }
@@ -143,12 +152,28 @@ export class PageRuns implements Runs {
     return this.#highlighted;
   }
 
+  get selection(): RunSet | null {
+    return this.#state.runEntries.list?.selection ?? null;
+  }
+
+  get matching(): GroupQuery | null | undefined {
+    const { isStarted, isLarge } = this.#liveLog;
+    if (!isLarge) return isStarted ? null : undefined;
+    return this.#state.runEntries.list?.matching ?? ALL_RUNS;
+  }
+
+  get totals(): RunTotals {
+    return this.#liveLog.totals;
+  }
+
   find(name: string): VisibleRun | undefined {
-    return this.#runsByName.get(name);
+    const { list } = this.#state.runEntries;
+    const known = this.#runsByName.get(name);
+    return known ?? (list ? this.#describe(list.makeEntry(name)) : undefined);
   }
 
   matchesFilter(name: string): boolean {
-    return this.#matchingNames.has(name);
+    return this.#state.runEntries.list?.matchesFilter(name) ?? this.#matchingNames.has(name);
   }
 
   highlight(name: string | null): void {
@@ -184,6 +209,17 @@ export class PageRuns implements Runs {
 
   setBaseline(name: string | null): void {
     this.#baseline.set(name);
+  }
+
+  #describe(entry: RunEntry): VisibleRun {
+    const { runColors, runGroups } = this.#state;
+    return {
+      name: entry.name,
+      label: entry.label,
+      color: runColors.getColor(entry),
+      dash: runColors.getDash(entry.name),
+      group: runGroups.keys?.get(entry.name) ?? null,
+    };
   }
 
   #listColumnsInUse(): string[] {
@@ -226,14 +262,14 @@ export class RowSelection {
   /** Return the runs that an action on `row` applies to: all selected ones if it is one of them. */
   namesFor(row: TableRow): string[] {
     if (!this.isSelected(row)) return listNames([row]);
-    return listNames(this.#table.rows.filter((row) => this.isSelected(row)));
+    return listNames(this.#table.rows.filter((row) => row && this.isSelected(row)));
   }
 
   moveTo(index: number, mode: 'replace' | 'toggle' | 'range' = 'replace'): void {
     const row = this.#table.rows[index];
-    if (!row) return;
+    if (!row) return this.#table.load(index);
     if (mode === 'range') {
-      this.#selectedIds = new Set(this.#rowsInRangeTo(index).map(({ id }) => id));
+      this.#selectedIds = new Set(this.#rowsInRangeTo(index).flatMap((row) => row?.id ?? []));
     } else {
       this.#anchorId = row.id;
       this.#selectedIds = new Set(mode === 'toggle' ? this.#toggle(row.id) : [row.id]);
@@ -242,7 +278,7 @@ export class RowSelection {
   }
 
   selectAll(): void {
-    this.#selectedIds = new Set(this.#table.rows.map((row) => row.id));
+    this.#selectedIds = new Set(this.#table.rows.flatMap((row) => row?.id ?? []));
   }
 
   clear(): void {
@@ -254,14 +290,14 @@ export class RowSelection {
     return listNames(this.#rowsInRangeTo(index));
   }
 
-  #rowsInRangeTo(index: number): readonly TableRow[] {
+  #rowsInRangeTo(index: number): readonly (TableRow | undefined)[] {
     const anchor = this.#indexOf(this.#anchorId);
     const from = anchor < 0 ? index : anchor;
     return this.#table.rows.slice(Math.min(from, index), Math.max(from, index) + 1);
   }
 
   #indexOf(id: string | null): number {
-    return id === null ? -1 : this.#table.rows.findIndex((row) => row.id === id);
+    return id === null ? -1 : this.#table.rows.findIndex((row) => row?.id === id);
   }
 
   #toggle(id: string): string[] {
@@ -271,12 +307,12 @@ export class RowSelection {
 }
 
 /** A header row represents the runs below it, unless these are in the list themselves. */
-function listNames(rows: readonly TableRow[]): string[] {
-  const ids = new Set(rows.map(({ id }) => id));
+function listNames(rows: readonly (TableRow | undefined)[]): string[] {
+  const ids = new Set(rows.map((row) => row?.id));
   const names = rows.flatMap((row) => {
-    if (row.kind === 'run') return [row.name];
+    if (row?.kind !== 'group') return row?.name ?? [];
     const [first] = row.members;
-    return first && ids.has(first.id) ? [] : row.members.map(({ name }) => name);
+    return first && ids.has(first.id) ? [] : row.names;
   });
   return [...new Set(names)];
 }

@@ -56,12 +56,19 @@ export class RunFilter {
     if (this.showsHidden) return matches;
     return (entry) => !entry.userNote.hidden && matches(entry);
   });
-  /** The runs that match, in the order of the table. */
-  readonly matching: readonly RunEntry[] = $derived.by(() =>
-    this.#order.sorted.filter(this.matches),
+  /** The runs that match, in the order of the table; of a large log, those that charts show. */
+  readonly matching: readonly RunEntry[] = $derived.by(
+    () => this.#entries.list?.visible ?? this.#order.sorted.filter(this.matches),
+  );
+  readonly matchingCount = $derived.by(
+    () =>
+      this.#entries.list?.counts.matched ??
+      (this.#entries.isLarge ? this.#entries.count : this.matching.length),
   );
   readonly hiddenCount = $derived.by(
-    () => this.#entries.all.filter((entry) => entry.userNote.hidden).length,
+    () =>
+      this.#entries.list?.counts.hidden ??
+      this.#entries.all.filter((entry) => entry.userNote.hidden).length,
   );
 
   constructor(url: UrlState, entries: RunEntries, order: RunOrder, columnValues: RunColumnValues) {
@@ -77,7 +84,11 @@ export class RunFilter {
   }
 
   get error(): string | null {
-    return this.#compiled.error ?? this.#describeUnknownField();
+    return this.syntaxError ?? this.#entries.list?.error ?? this.#describeUnknownField();
+  }
+
+  get syntaxError(): string | null {
+    return this.#compiled.error;
   }
 
   /** Whether the text is a valid query although the mode is plain text. */
@@ -188,13 +199,15 @@ const MAX_EXCEPTIONS = 200;
 export class SelectedRuns {
   readonly #entries: RunEntries;
   readonly #filter: RunFilter;
-  readonly #selection: Param<SelectionState>;
+  readonly selection: Param<SelectionState>;
   /** The selection before one run was shown alone. */
   #beforeSolo: SelectionState | null = null;
 
   /** A function, to be read once for thousands of runs. The newest runs are those of the filter. */
   readonly isSelected: (name: string) => boolean = $derived.by(() => {
-    const { rule, on, off } = this.#selection.value;
+    const { rule, on, off } = this.selection.value;
+    const { list } = this.#entries;
+    if (list) return (name) => on.has(name) || (list.isSelectedByRule(name) && !off.has(name));
     if (rule === 'all') return (name) => !off.has(name);
     if (rule === 'none') return (name) => on.has(name);
     const count = countNewest(rule, this.#filter.matching.length);
@@ -202,20 +215,33 @@ export class SelectedRuns {
     return (name) => on.has(name) || (newest.has(name) && !off.has(name));
   });
 
+  /** The number of selected runs that match the filter. */
+  readonly count = $derived.by(() => {
+    const { isSelected } = this;
+    const { list } = this.#entries;
+    if (list) return list.counts.selected;
+    return this.#filter.matching.reduce((sum, { name }) => sum + (isSelected(name) ? 1 : 0), 0);
+  });
+
   constructor(url: UrlState, entries: RunEntries, filter: RunFilter) {
     this.#entries = entries;
     this.#filter = filter;
-    this.#selection = url.param('selected', selectionCodec, AUTO_SELECTION);
+    this.selection = url.param('selected', selectionCodec, AUTO_SELECTION);
   }
 
   setSelected(names: readonly string[], selected: boolean): void {
+    const { list } = this.#entries;
+    if (list) return list.setSelected(names, selected);
     const changed = names.filter((name) => this.isSelected(name) !== selected);
-    if (changed.length > 0) this.#set(withSelected(this.#selection.value, changed, selected));
+    if (changed.length > 0) this.#set(withSelected(this.selection.value, changed, selected));
   }
 
-  /** Select or deselect the runs that match the filter; others do not change. */
+  /**
+   * Select or deselect the runs that match the filter; others do not change, except in a large log,
+   * whose runs cannot all be named.
+   */
   setMatchingSelected(selected: boolean): void {
-    if (this.#filter.matching.length === this.#entries.all.length)
+    if (this.#entries.isLarge || this.#filter.matching.length === this.#entries.all.length)
       this.#set(makeSelection(selected ? 'all' : 'none'));
     else
       this.setSelected(
@@ -225,42 +251,44 @@ export class SelectedRuns {
   }
 
   invert(): void {
+    const { list } = this.#entries;
+    if (list) return list.invert();
     const [on, off]: [string[], string[]] = [[], []];
     for (const { name } of this.#filter.matching) (this.isSelected(name) ? on : off).push(name);
-    this.#set(withSelected(withSelected(this.#selection.value, off, true), on, false));
+    this.#set(withSelected(withSelected(this.selection.value, off, true), on, false));
   }
 
   selectNewest(count: number): void {
-    this.#selection.set(makeSelection({ newest: count }), 'push');
+    this.selection.set(makeSelection({ newest: count }), 'push');
   }
 
   /** Select only these; called again for the same runs, restore the previous selection. */
   solo(names: readonly string[]): void {
-    const current = this.#selection.value;
+    const current = this.selection.value;
     const isSolo =
       current.rule === 'none' &&
       current.on.size === names.length &&
       names.every((name) => current.on.has(name));
     if (!isSolo) this.#beforeSolo = current;
-    this.#selection.set(
+    this.selection.set(
       isSolo ? (this.#beforeSolo ?? AUTO_SELECTION) : makeSelection('none', names),
       'push',
     );
   }
 
   selectOnly(names: readonly string[]): void {
-    this.#selection.set(makeSelection('none', names), 'push');
+    this.selection.set(makeSelection('none', names), 'push');
   }
 
   reset(): void {
-    this.#selection.set(AUTO_SELECTION);
+    this.selection.set(AUTO_SELECTION);
   }
 
   #set(selection: SelectionState): void {
-    this.#selection.set(selection);
+    this.selection.set(selection);
     const { on, off } = selection;
     if (on.size + off.size <= MAX_EXCEPTIONS) return;
     const names = this.#entries.all.map((entry) => entry.name);
-    this.#selection.set(selectExactly(new Set(names.filter(this.isSelected)), names));
+    this.selection.set(selectExactly(new Set(names.filter(this.isSelected)), names));
   }
 }

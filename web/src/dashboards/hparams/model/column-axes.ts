@@ -49,9 +49,18 @@ export function getDefaultScale(column: TrialColumn): AxisScale {
   if (column.categories || column.kind !== 'hparam') return 'linear';
   const { low, high } = computeExtent(column);
   if (!(low > 0) || high / low < MIN_LOG_RATIO) return 'linear';
-  const sorted = sortValues(column);
-  const median = sorted[sorted.length >> 1] ?? low;
-  return (median - low) / (high - low) < MAX_LOG_MEDIAN_POSITION ? 'log' : 'linear';
+  return isMedianBelow(column, low + MAX_LOG_MEDIAN_POSITION * (high - low)) ? 'log' : 'linear';
+}
+
+/** Compare the median with a limit, without sorting the values. */
+function isMedianBelow({ values }: TrialColumn, limit: number): boolean {
+  let [below, finite] = [0, 0];
+  for (const value of values) {
+    if (!Number.isFinite(value)) continue;
+    finite++;
+    if (value < limit) below++;
+  }
+  return below > finite >> 1;
 }
 
 /** Return the axis of a column; linear if the column does not support the scale. */
@@ -71,11 +80,15 @@ export function makeAxis(column: TrialColumn, preferred: AxisScale, inverted = f
 
 /** Return the position of each trial. */
 export function computePositions({ column, toPosition }: ColumnAxis): Float32Array {
-  return Float32Array.from(column.values, toPosition);
+  const { values } = column;
+  // A loop, as `Float32Array.from` takes ten times as long.
+  const positions = new Float32Array(values.length);
+  for (let row = 0; row < values.length; row++) positions[row] = toPosition(values[row] ?? NaN);
+  return positions;
 }
 
-function computeExtent({ values }: TrialColumn): { low: number; high: number } {
-  let [low, high] = [Infinity, -Infinity];
+function computeExtent({ values, range }: TrialColumn): { low: number; high: number } {
+  let [low, high] = range ?? [Infinity, -Infinity];
   for (const value of values) {
     if (!Number.isFinite(value)) continue;
     if (value < low) low = value;

@@ -219,3 +219,12 @@ test('counts are many, other values are high', () => {
   expect(formatInsight(makeInsight('units', [1, 2], [2, 2]))).toBe('many units');
   expect(formatInsight(makeInsight('dropout', [1, 2], [2, 2]))).toBe('high dropout');
 });
+
+test('the range of three best trials has all of them', () => {
+  const values = [0.3064, 0.3106, 0.3218, 0.4, 0.49, 0.63, 0.64, 0.65, 0.71, 0.72, 0.77, 0.87];
+  const [x, loss] = [makeColumn('x', values), makeColumn('loss', values, 'metric')];
+  const { items } = runToEnd(
+    computeInsights({ column: loss, minimize: true }, [x], listRows(values.length)),
+  );
+  expect(items.map(({ range }) => range)).toEqual([[0.3064, 0.3218]]);
+});

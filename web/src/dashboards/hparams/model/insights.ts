@@ -102,7 +102,7 @@ function findTendency(column: TrialColumn, ranked: Int32Array, top: Int32Array):
   const best = pickValues(column, top).filter(Number.isFinite).sort();
   if (best.length < 2) return null;
   const topRanks = ranks.subarray(0, top.length);
-  const range = [getQuantile(best, QUARTILE), getQuantile(best, 1 - QUARTILE)] as const;
+  const range = getMiddleRange(best);
   const isMajority = (matches: (rank: number) => boolean): boolean =>
     topRanks.filter(matches).length > top.length / 2;
   const shift = computeShift(ranks, topRanks);
@@ -194,8 +194,11 @@ function pickValues({ values }: TrialColumn, rows: Int32Array): Float64Array {
   return picked;
 }
 
-function getQuantile(sorted: Float64Array, share: number): number {
-  return sorted[Math.round(share * (sorted.length - 1))] ?? NaN;
+/** Return the interquartile range between values of trials; it is symmetric, also for three. */
+function getMiddleRange(sorted: Float64Array): readonly [number, number] {
+  const last = sorted.length - 1;
+  const low = Math.ceil(QUARTILE * last - 0.5);
+  return [sorted[low] ?? NaN, sorted[last - low] ?? NaN];
 }
 
 /** Names of counts, of which there are many or few rather than high or low ones. */

@@ -17,10 +17,13 @@ export const COLOR_LEVELS = 32;
 
 /** Color trials by a column; `inverted` makes low values strong. Trials without a value are pale. */
 export function computeTrialColors(axis: ColumnAxis, inverted: boolean): TrialColors {
-  const levels = Uint8Array.from(computePositions(axis), (position) =>
-    getColorLevel(inverted ? 1 - position : position),
-  );
-  const drawOrder = Int32Array.from(levels, (_, row) => row);
+  const positions = computePositions(axis);
+  const levels = new Uint8Array(positions.length);
+  const drawOrder = new Int32Array(positions.length);
+  positions.forEach((position, row) => {
+    levels[row] = getColorLevel(inverted ? 1 - position : position);
+    drawOrder[row] = row;
+  });
   drawOrder.sort((a, b) => (levels[a] ?? 0) - (levels[b] ?? 0) || b - a);
   return { levels, drawOrder };
 }

@@ -104,6 +104,31 @@ test('a text in a column of numbers leaves an axis of numbers', () => {
   expect(passing({ range: [1, 50], blank: true })).toEqual([0, 2]);
 });
 
+test('an empty text has a label, and equal texts of different types are one category', () => {
+  const hparams = [
+    makeHParam('mode', 'mixed', [0, 7, 1, 0, 0.5], {
+      ...{ states: Uint8Array.of(2, 0, 2, 1, 0), categories: ['', '7'] },
+    }),
+  ];
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const rows = makeRows(names, [0, 1, 2, 3, 4], [0, 0, 0, 0, 0]);
+  const column = readTrials({ ...RESPONSE, rows, hparams, metrics: [] }, 1100).findColumn(
+    'hparam:mode',
+  );
+  if (!column) throw new Error('no column');
+  expect(column.categories).toEqual(['', '0.5', '7']);
+  expect([...column.values]).toEqual([0, 2, 2, NaN, 1]);
+  expect(names.map((_, row) => formatTrialValue(column, row))).toEqual([
+    '(empty)',
+    '7',
+    '7',
+    '–',
+    '0.5',
+  ]);
+  // Exports have the value itself.
+  expect(formatRawValue(column, 0)).toBe('');
+});
+
 test('values of any type become columns; missing is not the same as NaN', () => {
   const trials = readTrials(RESPONSE, 1100);
   const texts = (key: string): (string | null)[] => {

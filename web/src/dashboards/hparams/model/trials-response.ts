@@ -14,9 +14,10 @@ import { getCategoryText, makeTrials, STUDY_KEY, type TrialColumn, type Trials }
 
 /** Values of `HParamCells.states`. */
 const NUMBER_CELL = 0;
-const MISSING_CELL = 1;
-const TEXT_CELL = 2;
+export const MISSING_CELL = 1;
+export const TEXT_CELL = 2;
 const BOOL_CELL = 3;
+const CELL_STATES = [NUMBER_CELL, MISSING_CELL, TEXT_CELL, BOOL_CELL];
 
 const RUNNING_STATUS = 3;
 /** A trial without an end counts as running if it logged something in this time. */
@@ -49,20 +50,29 @@ export interface TrialMetric {
   readonly declared: boolean;
 }
 
+/** With `isPart`, the rows are only some of the table, and axes have the ranges of all. */
 export function readTrials(
   { rows, studies, hparams, metrics }: SessionsResponse,
   nowS: number,
+  isPart = false,
 ): Trials {
   const titles = makeMetricTitles(metrics);
+  const addRange = isPart ? withRange : (column: TrialColumn): TrialColumn => column;
   const columns = [
-    ...hparams.map(readHParam),
-    ...metrics.map((metric, index) => readMetric(metric, titles[index] ?? metric.key)),
+    ...hparams.map((cells) => addRange(readHParam(cells), cells)),
+    ...metrics.map((metric, index) =>
+      addRange(readMetric(metric, titles[index] ?? metric.key), metric),
+    ),
     ...makeInfoColumns(rows, nowS),
     ...makeStudyColumn(rows, studies),
   ];
   const runs = rows.sessions ?? rows.names.map((name) => [name]);
   const storedMask = rows.source.map((source) => Number(source === STUDY_FILE_SOURCE));
   return makeTrials(rows.labels, runs, columns, storedMask.includes(1) ? storedMask : null);
+}
+
+function withRange(column: TrialColumn, { min, max }: HParamCells | MetricCells): TrialColumn {
+  return min === null || max === null ? column : { ...column, range: [min, max] };
 }
 
 export function readMetrics({ metrics }: SessionsResponse): TrialMetric[] {
@@ -118,6 +128,14 @@ function toNumbers({
   };
 }
 
+/** Return 1 for each NaN; null if there is none. */
+function maskNaN(values: Float64Array): Uint8Array | null {
+  let mask: Uint8Array | null = null;
+  for (let row = 0; row < values.length; row++)
+    if (Number.isNaN(values[row])) (mask ??= new Uint8Array(values.length))[row] = 1;
+  return mask;
+}
+
 function maskMissing(values: Float64Array, mask: Uint8Array | null): Float64Array {
   return mask ? values.map((value, row) => (mask[row] ? NaN : value)) : values;
 }
@@ -128,12 +146,21 @@ function toCategories({
   states,
   categories: words,
 }: HParamCells): Pick<TrialColumn, 'values' | 'categories' | 'categoryLabels'> {
-  const texts = Array.from(values, (value, row) => toText(value, states?.[row] ?? 0, words));
-  const distinct = new Set(texts.filter((text) => text !== null));
-  const categories = sortNatural(distinct, (text) => text);
-  const indices = new Map(categories.map((category, index) => [category, index]));
+  // By state and value: texts are made of distinct values only, as making them takes long.
+  const texts = CELL_STATES.map(() => new Map<number, string | null>());
+  for (let row = 0; row < values.length; row++) {
+    const [value, state] = [values[row] ?? NaN, states?.[row] ?? NUMBER_CELL];
+    const known = texts[state];
+    if (known && !known.has(value)) known.set(value, toText(value, state, words));
+  }
+  const all = texts.flatMap((known) => [...known.values()]);
+  const categories = sortNatural(new Set(all.filter((text) => text !== null)), (text) => text);
+  const indices = new Map<string | null, number>(categories.map((text, index) => [text, index]));
+  const indexed = texts.map(
+    (known) => new Map(Array.from(known, ([value, text]) => [value, indices.get(text) ?? NaN])),
+  );
   return {
-    values: Float64Array.from(texts, (text) => (text === null ? NaN : (indices.get(text) ?? NaN))),
+    values: values.map((value, row) => indexed[states?.[row] ?? NUMBER_CELL]?.get(value) ?? NaN),
     categories,
     ...(states?.includes(NUMBER_CELL) ? { categoryLabels: categories.map(roundNumber) } : {}),
   };
@@ -153,8 +180,8 @@ function toText(value: number, state: number, words: readonly string[]): string 
 }
 
 function readMetric(cells: MetricCells, title: string): TrialColumn {
-  const mask = Uint8Array.from(cells.steps, (step) => +Number.isNaN(step));
-  const values = maskMissing(cells.values, mask);
+  const missingMask = maskNaN(cells.steps);
+  const values = maskMissing(cells.values, missingMask);
   return {
     key: makeMetricKey(cells.key),
     kind: 'metric',
@@ -163,7 +190,7 @@ function readMetric(cells: MetricCells, title: string): TrialColumn {
     format: 'value',
     values,
     categories: null,
-    missingMask: mask.includes(1) ? mask : null,
+    missingMask,
     deviations: cells.deviation,
     varies: values.some((value) => value !== values[0]),
   };
@@ -226,7 +253,6 @@ function makeInfoColumn(
   values: Float64Array,
   options: Partial<Pick<TrialColumn, 'categories' | 'categoryLabels' | 'format'>>,
 ): TrialColumn {
-  const mask = Uint8Array.from(values, (value) => +Number.isNaN(value));
   return {
     key,
     kind: 'info',
@@ -235,7 +261,7 @@ function makeInfoColumn(
     format: 'value',
     values,
     categories: null,
-    missingMask: mask.includes(1) ? mask : null,
+    missingMask: maskNaN(values),
     varies: values.some((value) => value !== values[0]),
     ...options,
   };

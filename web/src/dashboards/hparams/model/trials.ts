@@ -18,6 +18,8 @@ export interface TrialColumn {
   readonly format: ValueFormat;
   /** For each trial the number, or the index into `categories`; NaN if there is neither. */
   readonly values: Float64Array;
+  /** The lowest and highest value of all trials, if only some of them are loaded. */
+  readonly range?: readonly [number, number];
   /** In the order of the axis; null if the values are numbers. */
   readonly categories: readonly string[] | null;
   /** Shown instead of `categories`, which filters and exports use. */

@@ -332,20 +332,22 @@ function colorize(
   sums: Uint32Array,
 ): Raster {
   const pixels = new Uint8ClampedArray(4 * width * height);
+  const words = new Uint32Array(pixels.buffer);
   const alphas = Uint8Array.from(
     { length: MAX_LINES_PER_PIXEL + 1 },
     (_, count) => 255 * (1 - (1 - opacity) ** count),
   );
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
+  const colors = Uint32Array.from(
+    rampColors,
+    ([red = 0, green = 0, blue = 0]) => red | (green << 8) | (blue << 16),
+  );
+  for (let x = 0; x < width; x++) {
+    for (let y = 0; y < height; y++) {
       const count = counts[x * height + y] ?? 0;
       if (count === 0) continue;
-      const color = rampColors[Math.round((sums[x * height + y] ?? 0) / count)] ?? [];
-      const offset = 4 * (y * width + x);
-      pixels[offset] = color[0] ?? 0;
-      pixels[offset + 1] = color[1] ?? 0;
-      pixels[offset + 2] = color[2] ?? 0;
-      pixels[offset + 3] = alphas[Math.min(MAX_LINES_PER_PIXEL, count)] ?? 255;
+      const level = Math.round((sums[x * height + y] ?? 0) / count);
+      const alpha = alphas[Math.min(MAX_LINES_PER_PIXEL, count)] ?? 255;
+      words[y * width + x] = (colors[level] ?? 0) | (alpha << 24);
     }
   }
   return { width, height, pixels };

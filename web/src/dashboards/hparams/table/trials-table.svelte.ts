@@ -203,6 +203,6 @@ export class TrialSparklines {
   }
 
   #findName(row: number): string | undefined {
-    return this.#dashboard.trialsQuery.data?.rows.names[row];
+    return this.#dashboard.data?.rows.names[row];
   }
 }
