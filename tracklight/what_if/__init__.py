@@ -18,8 +18,7 @@ import sys
 import types
 from typing import Any
 
-from tracklight.analysis.predictors.base import Predictions, Predictor
-from tracklight.analysis.predictors.column_models import ColumnPredictor
+from tracklight.analysis.predictors.base import ColumnPredictor, Predictions, Predictor
 from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
 from tracklight.analysis.predictors.http_models import (
     JsonEndpointPredictor,

@@ -10,13 +10,12 @@ import numpy as np
 from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if import feature_statistics, importance, partial_dependence
+from tracklight.analysis.what_if.importance import make_scorer
 from tracklight.analysis.what_if.performance import get_labels_and_scores
-from tracklight.analysis.what_if.scorers import make_scorer
 from tracklight.errors import UsageError
 from tracklight.types import Float64
 from tracklight.util.frames import Column, Frame, ObjectColumn
-from tracklight.what_if.base import SessionBase
-from tracklight.what_if.frames import make_dependence_frame, make_ice_frame
+from tracklight.what_if.frames import SessionBase, make_dependence_frame, make_ice_frame
 
 
 class FeatureAnalysis(SessionBase):

@@ -1,4 +1,4 @@
-"""Convert columns and results of the analysis to `Frame` tables."""
+"""The workspace that all parts of a session share, and tables of its columns and results."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.predictors.base import Predictor
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.partial_dependence import Dependence
+from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.errors import UsageError
 from tracklight.util.frames import CategoryColumn, Column, Frame, ObjectColumn
 
@@ -106,3 +108,24 @@ def _make_value_column(values: Sequence[Any]) -> Column:
     if values and all(isinstance(value, (int, float)) for value in values):
         return np.array(values)
     return ObjectColumn(list(values), "mixed")
+
+
+class SessionBase:
+    """A workspace and its models."""
+
+    workspace: Workspace
+
+    @property
+    def features(self) -> list[str]:
+        """The columns that models get."""
+        return self.workspace.features
+
+    @property
+    def models(self) -> list[str]:
+        """The names of the models."""
+        return [model.name for model in self.workspace.models]
+
+    def _choose_models(self, model: str | None) -> list[Predictor]:
+        if model is not None or not self.workspace.models:
+            return [self.workspace.get_model(model)]
+        return self.workspace.models

@@ -9,22 +9,31 @@ import numpy as np
 
 from tracklight.analysis.evaluation.resampling import IntervalMethod, Resampling
 from tracklight.analysis.evaluation.slices import OVERALL_NAME
-from tracklight.analysis.what_if.performance import count_binary, count_confusion, evaluate
+from tracklight.analysis.what_if.intervals import compare_performance, estimate_choice
+from tracklight.analysis.what_if.performance import (
+    count_binary,
+    count_confusion,
+    evaluate,
+    get_labels_and_scores,
+)
 from tracklight.analysis.what_if.thresholds import (
     DEFAULT_GAP,
     Measure,
     Strategy,
     choose_thresholds,
     compute_frontier,
+    list_equalized,
 )
 from tracklight.errors import UsageError
 from tracklight.util.frames import Column, Frame, ObjectColumn
-from tracklight.what_if.base import SessionBase
-from tracklight.what_if.frames import take_rows
+from tracklight.what_if.frames import SessionBase, take_rows
 
 #: One column, several that are crossed, or a list of such groups.
 SliceBy = str | Sequence[str]
 BucketRules = Mapping[str, Any] | int | None
+
+#: Small slices have an interval if a metric is defined in half of the samples.
+_MIN_DEFINED = 0.5
 
 
 class ThresholdTable(Frame):
@@ -32,20 +41,30 @@ class ThresholdTable(Frame):
 
     Attributes:
         cost: ``cost_ratio * FP + FN`` over all slices.
+        cost_interval: Its 95 % interval, for these thresholds.
         single_cost: The cost of the best single threshold.
         gap: Maximum minus minimum of the equalized rate over the slices; NaN for strategies that
             equalize nothing.
+        gap_interval: Its 95 % interval, for these thresholds.
     """
 
     _noun = "slice"
 
     def __init__(
-        self, columns: Mapping[str, Column], cost: float, single_cost: float, gap: float
+        self,
+        columns: Mapping[str, Column],
+        cost: float,
+        single_cost: float,
+        gap: float,
+        cost_interval: tuple[float, float] = (np.nan, np.nan),
+        gap_interval: tuple[float, float] = (np.nan, np.nan),
     ) -> None:
         super().__init__(columns)
         self.cost = cost
         self.single_cost = single_cost
         self.gap = gap
+        self.cost_interval = cost_interval
+        self.gap_interval = gap_interval
 
 
 class PerformanceAnalysis(SessionBase):
@@ -89,7 +108,7 @@ class PerformanceAnalysis(SessionBase):
                 buckets=buckets,
                 thresholds=limits,
                 metrics=metrics,
-                resampling=Resampling(intervals, samples),
+                resampling=Resampling(intervals, samples, min_defined=_MIN_DEFINED),
             )
             slices, width = result.slice_names, len(result.columns)
             column_list = list(result.columns) * len(slices)
@@ -159,6 +178,8 @@ class PerformanceAnalysis(SessionBase):
         measure: Measure = "positive_rate",
         max_gap: float = DEFAULT_GAP,
         buckets: BucketRules = None,
+        intervals: IntervalMethod = "bootstrap",
+        samples: int = 20,
         model: str | None = None,
     ) -> ThresholdTable:
         """Choose a decision threshold for each slice.
@@ -175,13 +196,16 @@ class PerformanceAnalysis(SessionBase):
             measure: The rate that ``bounded_gap`` limits.
             max_gap: The largest allowed difference between slices.
             buckets: As in `performance`.
+            intervals: ``"bootstrap"``, ``"jackknife"`` or ``"none"``.
+            samples: Number of bootstrap samples or jackknife groups.
             model: The model; by default the first.
 
         Returns:
             A table with ``slice``, ``threshold``, ``count``, ``tp``, ``fp``, ``tn``, ``fn``,
             ``accuracy``, ``positive_rate``, ``true_positive_rate``, ``false_positive_rate``,
-            ``precision`` and ``is_defined``; its attributes ``cost``, ``single_cost`` and ``gap``
-            say what the strategy costs.
+            ``precision``, each rate with the bounds of its interval (``accuracy_lower``,
+            ``accuracy_upper``), and ``is_defined``; its attributes ``cost``, ``single_cost`` and
+            ``gap`` say what the strategy costs.
         """
         columns = [slice_by] if isinstance(slice_by, str) else list(slice_by)
         if not columns and strategy != "single":
@@ -199,11 +223,31 @@ class PerformanceAnalysis(SessionBase):
         }
         for name in ("tp", "fp", "tn", "fn"):
             frame[name] = getattr(chosen, name).astype(np.int64)
+        labels, scores = get_labels_and_scores(self.workspace, model)
+        estimates = estimate_choice(
+            labels,
+            scores[:, 1],
+            np.where(self.workspace.is_active, assignment.codes, -1),
+            choice.thresholds,
+            cost_ratio=cost_ratio,
+            equalized=list_equalized(strategy, measure),
+            is_defined=choice.is_defined,
+            resampling=Resampling(intervals, samples, min_defined=_MIN_DEFINED),
+        )
         for name in ("accuracy", "positive_rate", "true_positive_rate", "false_positive_rate",
                      "precision"):  # fmt: skip
             frame[name] = choice.measures[name]
+            frame[f"{name}_lower"] = estimates.rates[name].lower
+            frame[f"{name}_upper"] = estimates.rates[name].upper
         frame["is_defined"] = choice.is_defined
-        return ThresholdTable(frame, choice.cost, choice.single_cost, choice.gap)
+        return ThresholdTable(
+            frame,
+            choice.cost,
+            choice.single_cost,
+            choice.gap,
+            (float(estimates.cost.lower), float(estimates.cost.upper)),
+            (float(estimates.gap.lower), float(estimates.gap.upper)),
+        )
 
     def frontier(
         self,
@@ -272,6 +316,70 @@ class PerformanceAnalysis(SessionBase):
         frame["delta"] = delta
         order = np.argsort(-np.abs(delta), kind="stable")
         return Frame({name: take_rows(column, order) for name, column in frame.items()})
+
+    def compare_performance(
+        self,
+        first: str,
+        second: str,
+        slice_by: SliceBy | Sequence[SliceBy] = (),
+        *,
+        thresholds: Mapping[str, float] | float = 0.5,
+        second_thresholds: Mapping[str, float] | float | None = None,
+        metrics: Sequence[str] | None = None,
+        buckets: BucketRules = None,
+        intervals: IntervalMethod = "bootstrap",
+        samples: int = 20,
+    ) -> Frame:
+        """Compare the metrics of two models, overall and per slice.
+
+        Both models are resampled together: the interval of a difference takes into account that
+        they predict the same rows.
+
+        Args:
+            first: The name of the first model.
+            second: The name of the second model.
+            slice_by: As in `performance`.
+            thresholds: For two classes: the threshold of the first model, or one for each slice by
+                name, with the key ``""`` for the others.
+            second_thresholds: Those of the second model; by default the same.
+            metrics: Names of metrics; None for the defaults of the task.
+            buckets: As in `performance`.
+            intervals: As in `performance`.
+            samples: Number of bootstrap samples or jackknife groups.
+
+        Returns:
+            A table with ``slice``, ``metric``, ``class`` and ``threshold`` (more than two classes),
+            ``first``, ``second``, ``difference`` (second minus first), ``lower``, ``upper`` and
+            ``count``.
+        """
+        one, difference = compare_performance(
+            self.workspace,
+            first,
+            second,
+            slice_by=_parse_slices(slice_by),
+            buckets=buckets,
+            thresholds=thresholds,
+            second_thresholds=second_thresholds,
+            metrics=metrics,
+            resampling=Resampling(intervals, samples, min_defined=_MIN_DEFINED),
+        )
+        width = len(one.columns)
+        columns = list(one.columns) * len(one.slices)
+        frame: dict[str, Column] = {
+            "slice": ObjectColumn([n for n in one.slice_names for _ in range(width)], "string"),
+            "metric": ObjectColumn([column.metric for column in columns], "string"),
+        }
+        if any(column.output is not None for column in columns):
+            frame["class"] = ObjectColumn([column.output for column in columns], "string")
+            limits = [np.nan if each.threshold is None else each.threshold for each in columns]
+            frame["threshold"] = np.array(limits)
+        frame["first"] = one.value.reshape(-1)
+        frame["second"] = difference.result.value.reshape(-1)
+        frame["difference"] = difference.absolute.reshape(-1)
+        frame["lower"] = difference.lower.reshape(-1)
+        frame["upper"] = difference.upper.reshape(-1)
+        frame["count"] = np.repeat(one.counts, width)
+        return Frame(frame)
 
 
 def _parse_slices(slice_by: Any) -> list[list[str]]:

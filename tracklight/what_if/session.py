@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracklight.analysis.predictors.base import Task
-from tracklight.analysis.predictors.column_models import ColumnPredictor, find_prediction_columns
+from tracklight.analysis.predictors.base import ColumnPredictor, Task, find_prediction_columns
 from tracklight.analysis.predictors.python_models import Output, wrap_model
 from tracklight.analysis.tables.columns import DataColumn, make_column
 from tracklight.analysis.tables.objects import TableKind, find_table_kind, to_table
@@ -83,6 +82,8 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
     ) -> None:
         table = to_table(data, names)
         kind = find_table_kind(data)
+        if class_names is None and label is not None:
+            class_names = _find_class_names(data, label)
         models = model if isinstance(model, Mapping) else {"model": model}
         predictors = [
             wrap_model(
@@ -419,6 +420,14 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         rows = np.flatnonzero(self.workspace.is_active)
         numbers = DataColumn("row", "integer", np.arange(len(table)))
         return DataTable([numbers, *table.columns.values()]).take(rows)
+
+
+def _find_class_names(data: Any, label: str) -> Sequence[str] | None:
+    """Return the names of the classes if the label is a ``ClassLabel`` of Hugging Face."""
+    features = getattr(data, "features", None)
+    found = features.get(label) if isinstance(features, Mapping) else None
+    names = getattr(found, "names", None)
+    return names if isinstance(names, list) and names else None
 
 
 def _compare_rows_with(distance: RowDistance) -> DistanceFunction:

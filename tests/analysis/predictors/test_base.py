@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.analysis.predictors.column_models import ColumnPredictor, find_prediction_columns
+from tracklight.analysis.predictors.base import ColumnPredictor, find_prediction_columns
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import ModelError, UsageError
@@ -75,6 +75,7 @@ def test_dictionary_with_attributions_and_extra_columns() -> None:
         (lambda c: 0.5, "of shape a single number for 5 rows"),
         (lambda c: "abc", "did not return an array of numbers"),
         (lambda c: np.zeros((5, 2, 3)), "of shape 5 x 2 x 3; a classification model returns"),
+        (lambda c: np.zeros((5, 1, 1)), "of shape 5 x 1 x 1; a classification model returns"),
         (lambda c: c["b"], 'returned scores outside 0 to 1; if they are logits, pass output="'),
         (lambda c: {"scores": [1]}, 'returned a dictionary without "predictions"'),
         (lambda c: {"predictions": [0] * 5, "x": [1]}, 'returned 1 values of "x" for 5 rows'),

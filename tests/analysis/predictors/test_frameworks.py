@@ -57,7 +57,51 @@ def test_xgboost_booster_with_attributions(iris: Any) -> None:
     assert np.allclose(1 / (1 + np.exp(-logits - bias)), result.scores[:, 1], atol=1e-4)
 
 
-def make_onnx(weights: Any, bias: Any) -> Any:
+def test_xgboost_with_categories(tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    rows = pandas.DataFrame(
+        {"job": random.choice(["a", "b", "c"], 300), "age": random.integers(20, 70, 300)}
+    )
+    target = (rows.job == "b") & (rows.age > 40)
+    categories = rows.astype({"job": "category"})
+    classifier = xgboost.XGBClassifier(n_estimators=5, enable_categorical=True)
+    classifier.fit(categories, target)
+    expected = classifier.predict_proba(categories)[:, 1]
+    booster = classifier.get_booster()
+    booster.save_model(tmp_path / "m.ubj")
+    in_process = load_model_file(tmp_path / "m.ubj")
+    try:
+        for model in (wrap_model(classifier), wrap_model(booster), in_process):
+            assert np.allclose(model.predict(to_table(rows)).scores[:, 1], expected, atol=1e-6)
+            # The categories of a few rows are not those of all.
+            few = model.predict(to_table(rows[4:5])).scores[:, 1]
+            assert np.allclose(few, expected[4:5], atol=1e-6)
+            missing = to_table([{"job": None, "age": 30}])
+            assert np.isfinite(model.predict(missing).scores).all()
+            with pytest.raises(ModelError, match='does not know the value "z" of "job"'):
+                model.predict(to_table([{"job": "z", "age": 30}]))
+    finally:
+        in_process.close()
+
+
+@pytest.mark.parametrize(
+    ("objective", "classes"), [("binary:logitraw", 2), ("multi:softmax", 3), ("multi:softprob", 3)]
+)
+def test_xgboost_objectives_become_probabilities(iris: Any, objective: str, classes: int) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    target = iris.target if classes == 3 else (iris.target == 2).astype(int)
+    options = {"objective": objective, **({"num_class": 3} if classes == 3 else {})}
+    booster = xgboost.train(options, xgboost.DMatrix(iris.data, target), 5)
+    margin = booster.predict(xgboost.DMatrix(iris.data), output_margin=True)
+    logits = margin if classes == 3 else np.stack([np.zeros(len(margin)), margin], axis=1)
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    result = wrap_model(booster).predict(to_table(iris.data))
+    assert np.allclose(result.scores, expected, atol=1e-5)
+
+
+def make_onnx(weights: Any, bias: Any, batch: int | None = None) -> Any:
     onnx = pytest.importorskip("onnx")
     from onnx import TensorProto, helper, numpy_helper
 
@@ -70,10 +114,10 @@ def make_onnx(weights: Any, bias: Any) -> Any:
     graph = helper.make_graph(
         nodes,
         "linear",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, width])],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, width])],
         [
-            helper.make_tensor_value_info("logits", TensorProto.FLOAT, [None, classes]),
-            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, [None, classes]),
+            helper.make_tensor_value_info("logits", TensorProto.FLOAT, [batch, classes]),
+            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, [batch, classes]),
         ],
         [
             numpy_helper.from_array(weights.astype(np.float32), "w"),
@@ -97,6 +141,8 @@ def test_onnx_object_and_file_in_a_process(tmp_path: Path) -> None:
     logits = rows @ weights + bias
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     assert np.allclose(wrap_model(model).predict(to_table(rows)).scores, expected, atol=1e-5)
+    fixed = wrap_model(make_onnx(weights, bias, batch=2))  # 5 rows are 3 batches
+    assert np.allclose(fixed.predict(to_table(rows)).scores, expected, atol=1e-5)
     path = tmp_path / "m.onnx"
     path.write_bytes(model.SerializeToString())
     predictor = load_model_file(path)
@@ -123,6 +169,51 @@ def test_scikit_learn_file(tmp_path: Path, iris: Any) -> None:
         assert np.allclose(scores, estimator.predict_proba(iris.data), atol=1e-5)
     finally:
         predictor.close()
+
+
+def test_pipeline_with_encoder_and_imputer_is_trusted(tmp_path: Path) -> None:
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import VotingClassifier
+    from sklearn.feature_selection import SelectKBest
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    skops = pytest.importorskip("skops.io")
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    rows = pandas.DataFrame({"job": random.choice(["a", "b"], 90), "age": random.normal(size=90)})
+    rows.loc[::7, "age"] = np.nan
+    columns = make_column_transformer((OneHotEncoder(), ["job"]), (SimpleImputer(), ["age"]))
+    vote = VotingClassifier([("one", LogisticRegression())], voting="soft")
+    model = make_pipeline(columns, SelectKBest(k=2), vote).fit(rows, random.integers(0, 2, 90))
+    skops.dump(model, tmp_path / "m.skops")
+    predictor = load_model_file(tmp_path / "m.skops")
+    try:
+        scores = predictor.predict(to_table(rows)).scores
+        assert np.allclose(scores, model.predict_proba(rows), atol=1e-5)
+    finally:
+        predictor.close()
+
+
+def test_trees_are_trusted_and_functions_are_not(tmp_path: Path, iris: Any) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    skops = pytest.importorskip("skops.io")
+    forest = RandomForestClassifier(3, random_state=0).fit(iris.data, iris.target)
+    skops.dump(forest, tmp_path / "forest.skops")
+    predictor = load_model_file(tmp_path / "forest.skops")
+    try:
+        scores = predictor.predict(to_table(iris.data)).scores
+        assert np.allclose(scores, forest.predict_proba(iris.data), atol=1e-5)
+    finally:
+        predictor.close()
+    skops.dump(make_pipeline(FunctionTransformer(eval), forest), tmp_path / "code.skops")
+    with pytest.raises(ModelError, match=r"not trusted: builtins\.eval"):
+        load_model_file(tmp_path / "code.skops")
 
 
 def test_pickles_and_other_files_are_refused(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -137,6 +139,48 @@ def test_server_that_is_down_or_silent() -> None:
     down = JsonEndpointPredictor("m", f"http://localhost:{port}")
     with pytest.raises(ModelError, match=f"cannot reach localhost:{port}"):
         down.predict(TABLE)
+
+
+def test_server_that_does_not_speak_http() -> None:
+    def respond(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"\x00\x00\x18\x04\x00 settings of HTTP/2\r\n")
+            connection.recv(1 << 16)
+
+    with socket.create_server(("localhost", 0)) as listener:
+        thread = threading.Thread(target=respond, args=[listener])
+        thread.start()
+        address = f"localhost:{listener.getsockname()[1]}"
+        with pytest.raises(ModelError, match=r"did not respond with HTTP; check that the port"):
+            ServingRestPredictor("m", address, "m").predict(TABLE)
+        thread.join()
+
+
+@pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"])
+def test_server_that_sends_a_byte_now_and_then(start: bytes) -> None:
+    is_over = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(start)
+            while not is_over.wait(0.05):
+                connection.sendall(b"x")
+
+    with socket.create_server(("localhost", 0)) as listener:
+        thread = threading.Thread(target=drip, args=[listener])
+        thread.start()
+        address = f"http://localhost:{listener.getsockname()[1]}"
+        slow = JsonEndpointPredictor("m", address, timeout_s=0.4)
+        began = time.monotonic()
+        try:
+            with pytest.raises(ModelError, match=r"did not respond within 0\.4 seconds"):
+                slow.predict(TABLE)
+            assert time.monotonic() - began < 10
+        finally:
+            is_over.set()
+            thread.join()
 
 
 def test_only_allowed_hosts_can_be_reached() -> None:

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tracklight.analysis.source import DataAccess
-from tracklight.dashboards.what_if.dashboard import WhatIf
+from tracklight.dashboards.what_if import WhatIf
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.plugins import create_static_context

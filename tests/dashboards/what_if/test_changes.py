@@ -304,3 +304,30 @@ def test_items_of_lists_are_varied(tmp_path: Path) -> None:
         assert {c["features"][0] for c in some["dependence"]} == {"v[0]", "v[2]", "v[3]", "x"}
         message = board.fail("dependence", session="vectors", items="two")
         assert '"two" is not a list of items such as 0,2,4-6' in message
+
+
+def test_mean_attributions_have_intervals(board: Board) -> None:
+    response = board.post("performance", session="small", slice_by=["word"])
+    lower, upper = response["attribution_lower"]["x"], response["attribution_upper"]["x"]
+    assert lower[0] < -0.5 < upper[0]
+
+
+def test_differences_of_two_models_have_intervals(board: Board) -> None:
+    """A model beside itself differs by nothing, in any sample."""
+    name = board.get("about", session="wine")["models"][0]["name"]
+    response = board.post("comparison", session="wine", model=name, other=name,
+                          slice_by=["strong"])  # fmt: skip
+    assert response["slices"][0] == "Overall"
+    accuracy = next(each for each in response["differences"] if each["metric"] == "accuracy")
+    assert accuracy["value"] == pytest.approx([0] * len(response["slices"]))
+
+
+def test_a_model_that_returns_nan_is_named(tmp_path: Path) -> None:
+    def model(columns: Any) -> Any:
+        return np.where(columns["x"] < 3, np.nan, 0.5)
+
+    workspace = Workspace(to_table({"x": np.arange(10.0)}), [wrap_model(model, "m")])
+    with start_board(tmp_path, DataAccess(workspaces={"x": workspace})) as board:
+        wait_for_job(board, board.post("predict", session="x"))
+        problem = board.get("about", session="x")["problems"][0]["text"]
+        assert problem == 'the model "m" returned NaN for 3 of 10 rows; they have no prediction'

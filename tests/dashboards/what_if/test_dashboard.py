@@ -230,6 +230,21 @@ def test_models_that_are_refused(board: Board, spec: Any, message: str) -> None:
     assert message in board.fail("models", session="demo", spec=spec)
 
 
+def test_model_files_that_cannot_be_loaded_are_mistakes_of_the_request(tmp_path: Path) -> None:
+    for name in ("m.pkl", "m.onnx", "m.ubj", "rows.csv"):
+        (tmp_path / name).write_bytes(b"a\n1\n")
+    access = DataAccess(data_dirs=(str(tmp_path),), allow_model_execution=True)
+    with start_board(tmp_path, access) as board:
+        assert {file["name"] for file in board.get("files")["models"]} == {"m.onnx", "m.ubj"}
+        session = board.post("open", path="rows.csv")["session"]
+        for name, message in (("m.pkl", "is a pickle"), ("m.onnx", "cannot load")):
+            spec = {"type": "file", "name": "m", "path": name}
+            response = board.request("POST", "models", session=session, spec=spec)
+            problem = response.json()["error"]
+            assert response.status_code == 422 and message in problem["message"].lower()
+            assert "terminal" not in problem["hint"]
+
+
 def test_failing_model_reports_a_sentence_and_loses_nothing(board: Board) -> None:
     board.post("models", session="demo",
                spec={"type": "json", "name": "down", "url": "http://localhost:9/"})  # fmt: skip

@@ -7,10 +7,13 @@ this machine can be reached. Redirects are not followed.
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import ipaddress
 import json
 import re
+import socket
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit
@@ -304,22 +307,45 @@ def post_json(
         )
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname, parts.port, timeout=timeout_s)
+    is_late = threading.Event()
+
+    def close_late(open_socket: socket.socket) -> None:
+        is_late.set()
+        with contextlib.suppress(OSError):
+            open_socket.shutdown(socket.SHUT_RDWR)
+
+    timer: threading.Timer | None = None
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     data = json.dumps(body, default=_encode_item).encode()
+    late = ModelError(
+        "models.timeout",
+        "{address} did not respond within {seconds:g} seconds",
+        address=parts.netloc,
+        seconds=timeout_s,
+    )
     try:
+        connection.connect()
+        # The timeout of a socket applies to each read; a server that sends a byte now and then
+        # would never reach it.
+        timer = threading.Timer(timeout_s, close_late, [connection.sock])
+        timer.daemon = True
+        timer.start()
         connection.request(
             "POST", path, data, {"Content-Type": "application/json", **(headers or {})}
         )
         response = connection.getresponse()
         content = response.read(_MAX_RESPONSE_BYTES)
     except TimeoutError:
-        raise ModelError(
-            "models.timeout",
-            "{address} did not respond within {seconds:g} seconds",
-            address=parts.netloc,
-            seconds=timeout_s,
-        ) from None
+        raise late from None
     except (OSError, http.client.HTTPException) as error:
+        if is_late.is_set():
+            raise late from None
+        if isinstance(error, http.client.HTTPException):
+            raise ModelError(
+                "models.no_http_response",
+                "{address} did not respond with HTTP; check that the port is the HTTP port",
+                address=parts.netloc,
+            ) from None
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ModelError(
             "models.unreachable",
@@ -328,7 +354,11 @@ def post_json(
             reason=reason,
         ) from None
     finally:
+        if timer is not None:
+            timer.cancel()
         connection.close()
+    if is_late.is_set():
+        raise late
     if response.status != 200:
         message = _find_message(content)
         if message:

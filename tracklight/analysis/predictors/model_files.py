@@ -16,6 +16,7 @@ from typing import Any
 from tracklight.analysis.predictors.base import Predictions, Predictor, Task
 from tracklight.analysis.predictors.model_worker import (
     ModelOptions,
+    Problem,
     WorkerResponse,
     check_model_path,
     decode_array,
@@ -25,7 +26,7 @@ from tracklight.analysis.predictors.model_worker import (
 )
 from tracklight.analysis.predictors.python_models import Output
 from tracklight.analysis.tables.table import DataTable
-from tracklight.errors import ModelError
+from tracklight.errors import Message, ModelError
 from tracklight.util.memory import format_bytes
 
 DEFAULT_CALL_S = 60.0
@@ -34,7 +35,7 @@ _MAX_START_S = 300.0
 DEFAULT_MEMORY_BYTES = 8 << 30
 
 #: Suffixes of files that `list_model_files` offers; SavedModel folders are found by their content.
-MODEL_SUFFIXES = (".onnx", ".keras", ".pt2", ".skops")
+MODEL_SUFFIXES = (".onnx", ".keras", ".pt2", ".skops", ".ubj")
 
 
 class ModelFilePredictor(Predictor):
@@ -68,7 +69,7 @@ class ModelFilePredictor(Predictor):
         super().__init__(name, task or "classification", features=features, **options)
         self._timeout_s = timeout_s
         names = None if features is None else list(features)
-        self._options = ModelOptions(path, task, output, names, max_memory_bytes)
+        self._options = ModelOptions(path, name, task, output, names, max_memory_bytes)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         with self._lock:
@@ -82,12 +83,14 @@ class ModelFilePredictor(Predictor):
                 encode_table(table if self.features is None else table.select(self.features)),
                 self._timeout_s,
             )
-        if response.problem:
+        if response.problem is not None:
+            if response.problem.code:  # names the model itself
+                raise _make_error(response.problem)
             raise ModelError(
                 "models.failed",
                 'the model "{model}" failed: {problem}',
                 model=self.name,
-                problem=response.problem,
+                problem=response.problem.text,
             )
         if response.scores is None:
             raise ModelError(
@@ -112,13 +115,13 @@ class ModelFilePredictor(Predictor):
             env={**os.environ, "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
         response = self._exchange(self._options, _MAX_START_S)
-        if response.problem:
+        if response.problem is not None:
             self._stop()
             raise ModelError(
                 "models.cannot_load",
                 'cannot load "{path}": {problem}',
                 path=self._options.path,
-                problem=response.problem,
+                problem=_make_error(response.problem),
             )
         self._apply(response)
 
@@ -173,6 +176,11 @@ class ModelFilePredictor(Predictor):
         if process is not None:
             process.kill()
             process.communicate()
+
+
+def _make_error(problem: Problem) -> ModelError:
+    message = Message(problem.code, problem.text, dict(problem.args))
+    return ModelError(message)
 
 
 def load_model_file(path: str | os.PathLike[str], name: str = "", **options: Any) -> Predictor:

@@ -17,7 +17,13 @@ import numpy as np
 
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.table import DataTable
-from tracklight.errors import ModelError, TracklightError, import_optional
+from tracklight.errors import (
+    Message,
+    ModelError,
+    TracklightError,
+    get_message,
+    import_optional,
+)
 
 _LENGTH = struct.Struct("<Q")
 _PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle", ".sav")
@@ -47,10 +53,19 @@ class ModelOptions(msgspec.Struct):
     """How to load and call a model."""
 
     path: str
+    name: str = "model"
     task: str | None = None
     output: str = "probabilities"
     features: list[str] | None = None
     max_memory_bytes: int = 8 << 30
+
+
+class Problem(msgspec.Struct):
+    """Why a model failed; see `tracklight.errors.Message`."""
+
+    text: str
+    code: str = ""
+    args: dict[str, str | int | float] = {}
 
 
 class WorkerResponse(msgspec.Struct):
@@ -61,7 +76,7 @@ class WorkerResponse(msgspec.Struct):
     task: str = "classification"
     features: list[str] | None = None
     class_names: list[str] | None = None
-    problem: str = ""
+    problem: Problem | None = None
 
 
 def write_message(stream: BinaryIO, message: Any) -> None:
@@ -190,6 +205,36 @@ def check_model_path(path: str) -> None:
         )
 
 
+#: Parts of fitted models that hold numbers, or that are functions of scikit-learn without side
+#: effects. skops leaves the decision about them to the program; without the first no tree and no
+#: forest can be loaded.
+_TRUSTED_TYPES = frozenset(
+    (
+        "sklearn.tree._tree.Tree",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.utils._bunch.Bunch",
+        "sklearn._loss.loss.HalfTweedieLossIdentity",
+        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+        "sklearn.gaussian_process.kernels.ConstantKernel",
+        "sklearn.gaussian_process.kernels.Product",
+        "sklearn.gaussian_process.kernels.RBF",
+        "sklearn.gaussian_process.kernels.Sum",
+        "sklearn.gaussian_process.kernels.WhiteKernel",
+        "sklearn.feature_selection._univariate_selection.chi2",
+        "sklearn.feature_selection._univariate_selection.f_classif",
+        "sklearn.feature_selection._univariate_selection.f_regression",
+        "numpy.dtype",
+    )
+)
+
+
 def load_model(path: str) -> Any:
     """Load a model file without running pickles.
 
@@ -214,15 +259,15 @@ def load_model(path: str) -> Any:
         return torch.export.load(path).module()
     if suffix == ".skops":
         skops = import_optional("skops.io", "a skops model", "sklearn")
-        untrusted = skops.get_untrusted_types(file=path)
+        found = skops.get_untrusted_types(file=path)
+        untrusted = [name for name in found if name not in _TRUSTED_TYPES]
         if untrusted:
             raise ModelError(
                 "models.untrusted",
-                '"{path}" contains types that are not trusted: {type}',
-                path=path,
+                "it contains types that are not trusted: {type}",
                 type=untrusted[0],
             )
-        return skops.load(path, trusted=[])
+        return skops.load(path, trusted=[name for name in found if name in _TRUSTED_TYPES])
     xgboost = import_optional("xgboost", "an XGBoost model", "xgboost")
     booster = xgboost.Booster()
     booster.load_model(path)
@@ -291,7 +336,7 @@ def main() -> None:
         limit_memory(options.max_memory_bytes)
         predictor = wrap_model(
             load_model(options.path),
-            "model",
+            options.name,
             task=options.task,
             output=options.output,
             features=options.features,
@@ -317,13 +362,17 @@ def main() -> None:
         write_message(responses, response)
 
 
-def describe_failure(error: Exception) -> str:
+def describe_failure(error: Exception) -> Problem:
     if isinstance(error, MemoryError):
-        return "the model needs more memory than the limit"
+        return Problem("the model needs more memory than the limit")
     if isinstance(error, TracklightError):
-        return str(error)
+        message = get_message(error)
+        args = {name: str(arg) if isinstance(arg, Message) else arg
+                for name, arg in message.args.items()}  # fmt: skip
+        return Problem(message.text, message.code, args)
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+    name = type(error).__name__
+    return Problem(f"{name}: {lines[0][:300]}" if lines else name)
 
 
 if __name__ == "__main__":

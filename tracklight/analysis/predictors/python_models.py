@@ -67,7 +67,7 @@ def wrap_model(
         )
         return OnnxPredictor(session, name, task or "classification", output=output, **options)
     if "xgboost" in modules and kind == "Booster":
-        return XgboostPredictor(model, name, task, **options)
+        return XgboostPredictor(model, name, task, output=output, **options)
     if hasattr(model, "predict_proba") or ("sklearn" in modules and hasattr(model, "predict")):
         return SklearnPredictor(model, name, task, **options)
     if "torch" in modules and hasattr(model, "parameters"):
@@ -172,10 +172,14 @@ class SklearnPredictor(Predictor):
         super().__init__(name, task or found, **options)
         self._model = model
         self._uses_names = known is not None
+        booster = model.get_booster() if hasattr(model, "get_booster") else None
+        self._booster = booster if "c" in (getattr(booster, "feature_types", None) or ()) else None
 
     def call(self, table: DataTable) -> Any:
         inputs = choose_inputs(table, self.features)
         rows = inputs.to_pandas() if self._uses_names else self._to_matrix(inputs)
+        if self._booster is not None and self._uses_names:
+            rows = make_categories(rows, self._booster)
         if self.task == "regression":
             return self._model.predict(rows)
         return self._model.predict_proba(rows)
@@ -198,29 +202,78 @@ class SklearnPredictor(Predictor):
 class XgboostPredictor(Predictor):
     """An XGBoost booster. Its SHAP values become attributions if there are at most two classes."""
 
-    def __init__(self, model: Any, name: str, task: Task | None, **options: Any) -> None:
+    def __init__(
+        self,
+        model: Any,
+        name: str,
+        task: Task | None,
+        *,
+        output: Output = "probabilities",
+        **options: Any,
+    ) -> None:
         if options.get("features") is None and model.feature_names:
             options["features"] = list(model.feature_names)
-        if task is None:
-            import json
+        import json
 
-            objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+        objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+        if task is None:
             is_classifier = objective.startswith(("binary:", "multi:"))
             task = "classification" if is_classifier else "regression"
         super().__init__(name, task, **options)
         self._model = model
+        # These objectives predict logits, or the number of a class, instead of probabilities.
+        is_raw = task == "classification" and objective in ("binary:logitraw", "multi:softmax")
+        self._output: Output = "logits" if is_raw else output
+        self._uses_margin = is_raw
 
     def call(self, table: DataTable) -> Any:
         xgboost = import_optional("xgboost", "an XGBoost model", "xgboost")
         inputs = choose_inputs(table, self.features)
         names = list(self.features or inputs.names)
-        matrix = xgboost.DMatrix(inputs.to_matrix(), feature_names=self._model.feature_names)
-        scores = self._model.predict(matrix)
+        if "c" in (self._model.feature_types or ()):
+            rows = make_categories(inputs.to_pandas(), self._model)
+            matrix = xgboost.DMatrix(rows, enable_categorical=True)
+        else:
+            matrix = xgboost.DMatrix(inputs.to_matrix(), feature_names=self._model.feature_names)
+        scores = self._model.predict(matrix, output_margin=self._uses_margin)
+        if self.task == "classification":
+            scores = apply_activation(scores, self._output)
         contributions = self._model.predict(matrix, pred_contribs=True)
         if contributions.ndim != 2 or contributions.shape[1] != len(names) + 1:
             return scores
         attributions = {feature: contributions[:, i] for i, feature in enumerate(names)}
         return {"predictions": scores, "attributions": attributions}
+
+
+def make_categories(rows: Any, booster: Any) -> Any:
+    """Convert columns of a data frame to the categories with which a booster was trained.
+
+    Raises:
+        ModelError: A row has a value that the booster was not trained with.
+    """
+    pandas = import_optional("pandas", "an XGBoost model with categories", "pandas")
+    types = dict(zip(booster.feature_names or (), booster.feature_types or (), strict=False))
+    known = {}
+    if hasattr(booster, "get_categories"):  # XGBoost 3.1
+        known = dict(booster.get_categories(export_to_arrow=True).to_arrow() or ())
+    for name in [each for each in rows if types.get(each) == "c"]:
+        column = rows[name]
+        if known.get(name) is None:
+            rows[name] = column.astype("category")
+            continue
+        categories = known[name].to_pylist()
+        unknown = column[column.notna() & ~column.isin(categories)]
+        if len(unknown):
+            raise ModelError(
+                "models.unknown_category",
+                'the model does not know the value "{value}" of "{feature}"; it was trained with '
+                "{known}",
+                value=unknown.iloc[0],
+                feature=name,
+                known=", ".join(map(str, categories[:10])),
+            )
+        rows[name] = pandas.Categorical(column, categories=categories)
+    return rows
 
 
 class TorchPredictor(Predictor):
@@ -247,7 +300,11 @@ class TorchPredictor(Predictor):
         try:
             with torch.inference_mode():
                 rows = torch.as_tensor(inputs.to_matrix(), dtype=dtype, device=device)
-                returned = self._model(rows)
+                size = _find_exported_batch(self._model)
+                if size is None:
+                    returned = self._model(rows)
+                else:
+                    returned = call_in_batches(self._model, rows, size, torch.cat)
         finally:
             if was_training:
                 self._model.train()
@@ -255,6 +312,34 @@ class TorchPredictor(Predictor):
             return {key: _to_numpy(value) for key, value in returned.items()}
         values = _to_numpy(returned)
         return values if self.task == "regression" else apply_activation(values, self._output)
+
+
+def call_in_batches(
+    model: Callable[[Any], Any], rows: Any, size: int, join: Callable[[list[Any]], Any]
+) -> Any:
+    """Call a model that takes a fixed number of rows, such as one exported with an example.
+
+    The last batch is filled up by repeating its last row.
+    """
+    parts = []
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        count = len(part)
+        if count < size:
+            part = join([part] + [part[-1:]] * (size - count))
+        parts.append(model(part)[:count])
+    return join(parts)
+
+
+def _find_exported_batch(model: Any) -> int | None:
+    """Return the number of rows for which a program was exported; None for any number."""
+    graph = getattr(model, "graph", None)
+    for node in getattr(graph, "nodes", ()):
+        value = node.meta.get("val") if node.op == "placeholder" else None
+        shape: Any = getattr(value, "shape", ())
+        if len(shape):
+            return shape[0] if isinstance(shape[0], int) else None
+    return None
 
 
 def _to_numpy(value: Any) -> Any:
@@ -320,13 +405,32 @@ class OnnxPredictor(Predictor):
                 tensor.name: _convert_onnx(_as_matrix(inputs.get_column(tensor.name)), tensor.type)
                 for tensor in self._inputs
             }
-        returned = self._session.run([self._output_name], feed)[0]
+        returned = self._run(feed, len(table))
         if isinstance(returned, list) and returned and isinstance(returned[0], dict):
             keys = list(returned[0])  # the ZipMap operator returns a dictionary per row
             if self.class_names is None:
                 self.class_names = tuple(str(key) for key in keys)
             returned = [[row[key] for key in keys] for row in returned]
         return returned if self.task == "regression" else apply_activation(returned, self._output)
+
+    def _run(self, feed: dict[str, Any], row_count: int) -> Any:
+        """Return the scores; a model with a fixed batch size is called with batches of it."""
+        size = self._inputs[0].shape[0] if self._inputs[0].shape else None
+        if not isinstance(size, int) or size < 1:
+            return self._session.run([self._output_name], feed)[0]
+
+        def call(rows: Any) -> Any:
+            batch = {name: array[rows] for name, array in feed.items()}
+            return self._session.run([self._output_name], batch)[0]
+
+        return call_in_batches(call, np.arange(row_count), size, _join)
+
+
+def _join(parts: list[Any]) -> Any:
+    """Join arrays, or the lists of dictionaries that the ZipMap operator returns."""
+    if isinstance(parts[0], list):
+        return [item for part in parts for item in part]
+    return np.concatenate(parts)
 
 
 def _as_matrix(column: DataColumn) -> Any:

@@ -488,7 +488,10 @@ def _read_parquet(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
     pa = import_optional("pyarrow", "a Parquet file", "parquet")
     parquet = import_optional("pyarrow.parquet", "a Parquet file", "parquet")
     try:
-        file = parquet.ParquetFile(stream)
+        schema = parquet.ParquetFile(stream).schema_arrow
+        # Texts stay the numbers that the file has for them.
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        file = parquet.ParquetFile(stream, read_dictionary=texts)
         batches = []
         for batch in file.iter_batches(batch_size=_CHUNK_ROWS):
             rows = limiter.choose(len(batch))

@@ -18,6 +18,7 @@ from tracklight.analysis.what_if.distances import (
     DistanceFunction,
     DistanceSpace,
     Metric,
+    ReportSteps,
     call_distance_function,
     compute_embedding_distances,
     find_dimensions,
@@ -153,6 +154,7 @@ def compute_distances(
     among: Bool | None = None,
     function: DistanceFunction | None = None,
     space: DistanceSpace | None = None,
+    report: ReportSteps | None = None,
 ) -> Float64:
     """Return the distance of each row to one row.
 
@@ -165,6 +167,7 @@ def compute_distances(
         among: Compute only the distances of these rows; others are infinite.
         function: The function of ``custom``; by default that of the workspace.
         space: What is compared instead of the features, such as attributions.
+        report: Called with the number of compared rows, and of all rows.
 
     Raises:
         UsageError: An argument is invalid, or the function failed.
@@ -175,13 +178,13 @@ def compute_distances(
         return call_distance_function(function, workspace.table, row, among=among)
     if embedding is None:
         space = space or workspace.get_space()
-        return space.compute(row, metric, weights=weights, among=among)
+        return space.compute(row, metric, weights=weights, among=among, report=report)
     if weights:
         raise UsageError(
             "what_if.weights_of_embedding",
             "features cannot be weighted when rows are compared by their vectors",
         )
-    return compute_embedding_distances(embedding, row, metric, among=among)
+    return compute_embedding_distances(embedding, row, metric, among=among, report=report)
 
 
 def find_counterfactuals(
@@ -196,6 +199,7 @@ def find_counterfactuals(
     embedding: DataColumn | None = None,
     function: DistanceFunction | None = None,
     space: DistanceSpace | None = None,
+    report: ReportSteps | None = None,
 ) -> list[Counterfactual]:
     """Return the nearest rows among candidates, the nearest first; of equal ones the first row.
 
@@ -210,13 +214,14 @@ def find_counterfactuals(
         embedding: Compare rows by these vectors instead of the features.
         function: The function of ``custom``.
         space: What is compared instead of the features.
+        report: Called with the number of compared rows, and of all rows.
     """
     if count < 1:
         raise UsageError(
             "what_if.counterfactual_count", "the number of counterfactuals must be at least 1"
         )
     if locked:
-        equal = find_equal_rows(workspace.table, row, locked)
+        equal = find_equal_rows(workspace.table, row, locked, report)
         candidates = candidates & equal
     distances = compute_distances(
         workspace,
@@ -227,6 +232,7 @@ def find_counterfactuals(
         among=candidates,
         function=function,
         space=space,
+        report=report,
     )
     nearest = select_smallest(distances, count)
     return [Counterfactual(int(at), float(distances[at])) for at in nearest.tolist()]
@@ -252,6 +258,7 @@ def search_edits(
     features: Sequence[str],
     max_changes: int = 5,
     count: int = 1,
+    report: ReportSteps | None = None,
 ) -> list[EditedCounterfactual]:
     """Search for the smallest sets of edits that change a prediction.
 
@@ -268,6 +275,7 @@ def search_edits(
         features: The features that may be changed.
         max_changes: Maximum number of changed features.
         count: How many results to return.
+        report: Called with the number of changed features so far, and ``max_changes``.
     """
     found: list[tuple[int, float, int, tuple[str, ...]]] = []
     differing = {
@@ -279,7 +287,9 @@ def search_edits(
         for source in sources
     }
     states: list[tuple[int, tuple[str, ...]]] = [(source, ()) for source in sources]
-    for _ in range(max_changes):
+    for changed in range(max_changes):
+        if report is not None:
+            report(changed, max_changes)
         options = [
             (source, (*names, name))
             for source, names in states

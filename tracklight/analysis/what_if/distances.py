@@ -30,6 +30,8 @@ from tracklight.types import Bool, Float64
 Metric = Literal["l1", "l2", "cosine", "custom"]
 #: Returns the distance of each row of a table to one of its rows.
 DistanceFunction = Callable[[DataTable, int], Any]
+#: Called with the number of finished steps and that of all steps; may raise to stop.
+ReportSteps = Callable[[int, int], None]
 
 #: Rows per block, so that intermediate arrays stay in the processor's cache.
 _BLOCK_ROWS = 32_768
@@ -42,6 +44,8 @@ _SPREAD_VALUES = 1 << 13
 #: NumPy computes without the GIL, so that threads help with many blocks.
 _MIN_PARALLEL_BLOCKS = 8
 _MAX_THREADS = 4
+#: Blocks of `_SPREAD_VALUES` after which progress is reported.
+_REPORTED_BLOCKS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +60,11 @@ class _Feature:
     """Distance of two different values, or per unit of difference."""
     has_missing: bool
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether each row has one number."""
+        return self.column.is_numeric and not self.column.is_list and not self.has_missing
+
 
 class DistanceSpace:
     """The features of a data set by which rows are compared.
@@ -64,18 +73,25 @@ class DistanceSpace:
         table: The data.
         features: The columns to compare. Strings and bytes whose values are all different, such
             as ids, are ignored.
+        report: Called with the number of values that were prepared, and of all values.
 
     Attributes:
         names: The columns that are compared.
         ignored: The columns that are not compared because all their values are different.
     """
 
-    def __init__(self, table: DataTable, features: Iterable[str]) -> None:
+    def __init__(
+        self, table: DataTable, features: Iterable[str], report: ReportSteps | None = None
+    ) -> None:
         self._row_count = len(table)
         self._features: dict[str, _Feature] = {}
         self.ignored: list[str] = []
-        for name in features:
-            prepared = _prepare(table.get_column(name))
+        columns = {name: table.get_column(name) for name in features}
+        total = sum(len(column.values) for column in columns.values())
+        done = 0
+        for name, column in columns.items():
+            prepared = _prepare(column, _shift(report, done, total))
+            done += len(column.values)
             if prepared is None:
                 self.ignored.append(name)
             else:
@@ -89,6 +105,7 @@ class DistanceSpace:
         *,
         weights: Mapping[str, float] | None = None,
         among: Bool | None = None,
+        report: ReportSteps | None = None,
     ) -> Float64:
         """Return the distance of each row to one row.
 
@@ -97,6 +114,7 @@ class DistanceSpace:
             metric: ``l1``, ``l2``, or ``cosine`` of the standardized numeric features.
             weights: Factors of features; 1 by default, 0 leaves a feature out.
             among: Compute only the distances of these rows; others are infinite.
+            report: Called with the number of compared rows, and of all rows.
 
         Raises:
             UsageError: There is no feature to compare, or an argument is invalid.
@@ -124,7 +142,7 @@ class DistanceSpace:
             if among is None or among[block].any():
                 distances[block] = self._compute_block(row, block, features, metric)
 
-        _run_blocks(fill, range(0, self._row_count, block_rows))
+        _run_blocks(fill, range(0, self._row_count, block_rows), report)
         if among is not None:
             distances[~among] = np.inf
         return distances
@@ -164,12 +182,24 @@ class DistanceSpace:
         self, row: int, block: slice, features: Sequence[tuple[_Feature, float]], metric: Metric
     ) -> Float64:
         total = np.zeros(block.stop - block.start)
+        scratch = np.empty_like(total)
         for feature, weight in features:
-            distance = _compare(feature, row, block)
-            if metric == "l2":
-                np.multiply(distance, distance, out=distance)
-            if weight != 1:
-                np.multiply(distance, weight, out=distance)
+            if not feature.is_plain or np.isnan(feature.values[row]):
+                distance = _compare(feature, row, block)
+                factor = weight
+                if metric == "l2":
+                    np.multiply(distance, distance, out=distance)
+            else:
+                # The same with fewer passes over the numbers.
+                distance = np.subtract(feature.values[block], feature.values[row], out=scratch)
+                if metric == "l2":
+                    np.multiply(distance, distance, out=distance)
+                    factor = weight * feature.scale**2
+                else:
+                    np.abs(distance, out=distance)
+                    factor = weight * feature.scale
+            if factor != 1:
+                np.multiply(distance, factor, out=distance)
             np.add(total, distance, out=total)
         return total
 
@@ -194,15 +224,17 @@ class DistanceSpace:
         return distances
 
 
-def find_equal_rows(table: DataTable, row: int, names: Sequence[str]) -> Bool:
+def find_equal_rows(
+    table: DataTable, row: int, names: Sequence[str], report: ReportSteps | None = None
+) -> Bool:
     """Return which rows have the same values as one row in some columns."""
     equal: Bool = np.ones(len(table), np.bool_)
     for name in names:
-        equal &= _find_equal_values(table.get_column(name), row)
+        equal &= _find_equal_values(table.get_column(name), row, report)
     return equal
 
 
-def _find_equal_values(column: DataColumn, row: int) -> Bool:
+def _find_equal_values(column: DataColumn, row: int, report: ReportSteps | None = None) -> Bool:
     missing = column.find_missing()
     if missing[row]:
         return missing
@@ -227,7 +259,7 @@ def _find_equal_values(column: DataColumn, row: int) -> Bool:
         others = column.values[offsets[block][:, None] + np.arange(size)]
         equal[block] = (others == items).all(axis=1)
 
-    _run_blocks(fill, range(0, len(rows), block_rows))
+    _run_blocks(fill, range(0, len(rows), block_rows), report)
     return equal
 
 
@@ -247,7 +279,12 @@ def find_dimensions(column: DataColumn) -> int | None:
 
 
 def compute_embedding_distances(
-    column: DataColumn, row: int, metric: Metric, *, among: Bool | None = None
+    column: DataColumn,
+    row: int,
+    metric: Metric,
+    *,
+    among: Bool | None = None,
+    report: ReportSteps | None = None,
 ) -> Float64:
     """Return the distance of the vector of each row to that of one row; NaN without a vector.
 
@@ -259,6 +296,7 @@ def compute_embedding_distances(
         row: The row to compare with.
         metric: The distance.
         among: Compute only the distances of these rows; others are NaN.
+        report: Called with the number of compared rows, and of all rows.
 
     Raises:
         UsageError: The column does not have vectors, the row has none, or the metric is unknown.
@@ -292,7 +330,7 @@ def compute_embedding_distances(
         others = vectors[places[block]].astype(np.float64)
         distances[block] = _compare_vectors(others, target, metric)
 
-    _run_blocks(fill, range(0, len(rows), block_rows))
+    _run_blocks(fill, range(0, len(rows), block_rows), report)
     return distances
 
 
@@ -339,14 +377,27 @@ def _check_metric(metric: str) -> None:
         )
 
 
-def _run_blocks(fill: Callable[[int], None], starts: range) -> None:
-    """Compute blocks, in threads if there are many."""
+def _run_blocks(
+    fill: Callable[[int], None], starts: range, report: ReportSteps | None = None
+) -> None:
+    """Compute blocks, in threads if there are many. Blocks after one that raised do nothing."""
+
+    def run(start: int) -> None:
+        if report is not None:
+            report(start, starts.stop)
+        fill(start)
+
     if len(starts) < _MIN_PARALLEL_BLOCKS:
         for start in starts:
-            fill(start)
+            run(start)
         return
     with ThreadPoolExecutor(min(os.cpu_count() or 1, _MAX_THREADS)) as pool:
-        list(pool.map(fill, starts))
+        list(pool.map(run, starts))
+
+
+def _shift(report: ReportSteps | None, done: int, total: int) -> Callable[[int], None] | None:
+    """Return a function that reports the steps of a part, after others."""
+    return None if report is None else lambda count: report(done + count, total)
 
 
 def _compare_vectors(vectors: Float64, target: Float64, metric: Metric) -> Float64:
@@ -361,12 +412,14 @@ def _compare_vectors(vectors: Float64, target: Float64, metric: Metric) -> Float
     return distances
 
 
-def _prepare(column: DataColumn) -> _Feature | None:
+def _prepare(column: DataColumn, report: Callable[[int], None] | None = None) -> _Feature | None:
+    if report is not None:
+        report(0)
     if column.is_numeric:
         values = column.values if column.is_list else column.to_float64()
         if values.dtype != np.float32:
             values = values.astype(np.float64, copy=False)
-        spread, count = _compute_spread(values)
+        spread, count = _compute_spread(values, report)
         scale = 1 / spread if spread > 0 and np.isfinite(spread) else 0.0
         return _Feature(column.name, column, values, scale, count < len(values))
     codes = column.values if column.type == "string" else _encode_bytes(column.values)
@@ -379,7 +432,9 @@ def _prepare(column: DataColumn) -> _Feature | None:
     return _Feature(column.name, column, codes, agreement, bool(len(present) < len(codes)))
 
 
-def _compute_spread(values: NDArray[Any]) -> tuple[float, int]:
+def _compute_spread(
+    values: NDArray[Any], report: Callable[[int], None] | None = None
+) -> tuple[float, int]:
     """Return the sample standard deviation of the values that are not NaN, and their number.
 
     Block by block, because lists may have more items than fit into memory twice.
@@ -387,6 +442,8 @@ def _compute_spread(values: NDArray[Any]) -> tuple[float, int]:
     count, mean, squares = 0, 0.0, 0.0
     with np.errstate(invalid="ignore"):  # infinite values have no deviation
         for at in range(0, len(values), _SPREAD_VALUES):
+            if report is not None and at % (_REPORTED_BLOCKS * _SPREAD_VALUES) == 0:
+                report(at)
             part = values[at : at + _SPREAD_VALUES].astype(np.float64)
             is_missing = np.isnan(part)
             if is_missing.any():

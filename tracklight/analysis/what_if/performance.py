@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.columns import Categorical, ColumnData
+from tracklight.analysis.evaluation.curves import DEFAULT_BINS, EXACT_BINS
 from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
+from tracklight.analysis.evaluation.filters import Categorical, ColumnData
 from tracklight.analysis.evaluation.metrics import ConfusionCounts
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
@@ -39,6 +40,8 @@ DEFAULT_BUCKETS = 4
 _MAX_PLAIN_VALUES = 20
 #: Tables with fewer rows are evaluated in this process, even if there is a cluster.
 MIN_TASK_ROWS = 1_000_000
+#: With more scores, areas below curves are computed from bins of scores; the error is about 0.0001.
+_MAX_EXACT_SCORES = 20_000
 #: The areas below the curves of each class are shown with their intervals.
 _MULTICLASS_METRICS = (
     "accuracy",
@@ -181,6 +184,7 @@ def evaluate(
         resampling=resampling or Resampling(),
         task=task,
         class_names=workspace.get_class_names(model) if task == "multiclass" else None,
+        max_bins=EXACT_BINS if scores.size <= _MAX_EXACT_SCORES else DEFAULT_BINS,
     )
     assignments: list[SliceAssignment] = []
     if errors is not None and metrics is None:
@@ -229,7 +233,7 @@ def _add_medians(
         "median_absolute_error": np.abs(errors),
         "median_squared_error": np.square(errors),
     }
-    repeats = _draw_repeats(resampling, len(errors))
+    repeats = resampling.draw_replicates(0, len(errors))
     estimates = np.empty((1 + len(repeats), len(slices), len(kinds)))
     for at, rows in enumerate(slices):
         for number, values in enumerate(kinds.values()):
@@ -256,17 +260,6 @@ def _add_medians(
         upper=np.concatenate([result.upper, upper], axis=1),
         replicates=replicates,
     )
-
-
-def _draw_repeats(resampling: Resampling, rows: int) -> NDArray[np.uint8]:
-    """Return how often each replicate (row of the result) has each row of data."""
-    if resampling.method == "bootstrap":
-        return resampling.draw_repeats(0, rows)
-    if resampling.method == "jackknife":
-        groups = resampling.draw_groups(0, rows)
-        is_kept: Bool = groups != np.arange(resampling.samples)[:, None]
-        return is_kept.astype(np.uint8)
-    return np.empty((0, rows), np.uint8)
 
 
 def _compute_medians(values: Float64, repeats: NDArray[np.uint8]) -> Float64:

@@ -8,7 +8,7 @@ higher thresholds win.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -45,7 +45,10 @@ _TARGET_MEASURES: dict[str, Measure] = {
 THRESHOLDS: Float64 = np.arange(101) / 100
 DEFAULT_GAP = 0.05
 _MAX_TARGETS = 2000
-_MAX_ANCHORS = 120
+#: Windows of two rates: all of them are searched with up to 12 slices, otherwise a selection.
+_MAX_LOOKUPS = 20_000_000
+_MIN_ANCHORS = 120
+_ROUNDING = 1e-12
 _FRONTIER_POINTS = 21
 
 
@@ -131,24 +134,30 @@ def choose_thresholds(
     cost = cost_ratio * counts.fp + counts.fn
     single = _find_last_minimum(cost.sum(axis=0))
     slices = len(cost)
-    rates = _compute_rates(counts)
-    equalized: tuple[str, ...] = ()
+    rates = compute_rates(counts)
+    equalized = list_equalized(strategy, measure)
     if strategy == "single":
         indexes = np.full(slices, single)
     elif strategy == "group":
         indexes = np.array([_find_last_minimum(row) for row in cost])
     elif strategy in _TARGET_MEASURES:
-        equalized = (_TARGET_MEASURES[strategy],)
         indexes = _equalize(rates[equalized[0]], cost, single)
     else:
-        is_odds = strategy == "equalized_odds"
-        equalized = ("true_positive_rate", "false_positive_rate") if is_odds else (measure,)
         indexes = _limit_gap([rates[name] for name in equalized], cost, single, max_gap)
     is_defined: Bool = np.ones(slices, np.bool_)
     for name in equalized:
         is_defined &= ~np.isnan(rates[name]).all(axis=1)
     indexes = np.where(is_defined, indexes, single)
     return _summarize(strategy, indexes, is_defined, counts, cost, single, rates, equalized)
+
+
+def list_equalized(strategy: Strategy, measure: Measure) -> tuple[str, ...]:
+    """Return the rates whose gap between slices a strategy makes small."""
+    if strategy in _TARGET_MEASURES:
+        return (_TARGET_MEASURES[strategy],)
+    if strategy == "equalized_odds":
+        return "true_positive_rate", "false_positive_rate"
+    return (measure,) if strategy == "bounded_gap" else ()
 
 
 def compute_frontier(
@@ -207,7 +216,8 @@ def _summarize(
     )
 
 
-def _compute_rates(counts: ConfusionCounts) -> dict[str, Float64]:
+def compute_rates(counts: ConfusionCounts) -> dict[str, Float64]:
+    """Return the rates that strategies compare; NaN where they are undefined."""
     tp, fp, tn, fn = counts.tp, counts.fp, counts.tn, counts.fn
     total = tp + fp + tn + fn
     return {
@@ -254,37 +264,102 @@ def _limit_gap(measures: Sequence[Float64], cost: Float64, single: int, max_gap:
     rows = np.flatnonzero(defined)
     if not len(rows):
         return chosen
-    anchors = [_list_anchors(measure[rows], len(measures)) for measure in measures]
-    best_cost, best = np.inf, None
-    padded = np.where(np.isnan(cost[rows]), np.inf, cost[rows])
-    slack = max_gap + 1e-12
-    for first in anchors[0]:
-        inside = (measures[0][rows] >= first - 1e-12) & (measures[0][rows] <= first + slack)
-        if not inside.any(axis=1).all():
-            continue
-        for second in anchors[1] if len(anchors) > 1 else (None,):
-            allowed = inside
-            if second is not None:
-                values = measures[1][rows]
-                allowed = inside & (values >= second - 1e-12) & (values <= second + slack)
-                if not allowed.any(axis=1).all():
-                    continue
-            options = np.where(allowed, padded, np.inf)
-            picks = options.shape[1] - 1 - np.argmin(options[:, ::-1], axis=1)
-            total = float(options[np.arange(len(rows)), picks].sum())
-            if total < best_cost - 1e-9 or (
-                best is not None and total <= best_cost + 1e-9 and picks.sum() > best.sum()
-            ):
-                best_cost, best = total, picks
+    used = [measure[rows] for measure in measures]
+    if len(used) == 1:
+        best = _search_windows(used[0], cost[rows], max_gap)
+    else:
+        best = _search_window_pairs(used[0], used[1], cost[rows], max_gap)
     if best is not None:
         chosen[rows] = best
     return chosen
 
 
-def _list_anchors(measure: Float64, dimensions: int) -> list[float]:
-    """Return lower bounds of windows: with one measure all values, otherwise a selection."""
-    values = np.unique(measure[~np.isnan(measure)])
-    limit = _MAX_TARGETS if dimensions == 1 else _MAX_ANCHORS
+def _search_windows(measure: Float64, cost: Float64, max_gap: float) -> Int64 | None:
+    """Choose the cheapest thresholds with which a measure lies in a window."""
+    best_cost, best = np.inf, None
+    padded = np.where(np.isnan(cost), np.inf, cost)
+    for anchor in _list_anchors(measure, _MAX_TARGETS):
+        inside = (measure >= anchor - _ROUNDING) & (measure <= anchor + max_gap + _ROUNDING)
+        if not inside.any(axis=1).all():
+            continue
+        options = np.where(inside, padded, np.inf)
+        picks = options.shape[1] - 1 - np.argmin(options[:, ::-1], axis=1)
+        total = float(options[np.arange(len(cost)), picks].sum())
+        if total < best_cost - 1e-9 or (
+            best is not None and total <= best_cost + 1e-9 and picks.sum() > best.sum()
+        ):
+            best_cost, best = total, picks
+    return best
+
+
+def _search_window_pairs(
+    first: Float64, second: Float64, cost: Float64, max_gap: float
+) -> Int64 | None:
+    """Choose the cheapest thresholds with which two measures lie in a window each.
+
+    The measures do not increase with the threshold, so that the thresholds of a slice that lie in
+    a window are a range. The cheapest of each range is looked up (sparse table), which takes the
+    same time for every range.
+    """
+    slices = len(cost)
+    limit = max(_MIN_ANCHORS, int((_MAX_LOOKUPS / slices) ** 0.5))
+    ranges = []
+    for measure in (first, second):
+        anchors = _list_anchors(measure, limit)
+        high = anchors + max_gap + _ROUNDING
+        start = (measure[:, None, :] > high[None, :, None]).sum(axis=2)
+        end = (measure[:, None, :] >= anchors[None, :, None] - _ROUNDING).sum(axis=2) - 1
+        is_possible = (start <= end).all(axis=0)
+        ranges.append((start[:, is_possible], end[:, is_possible]))
+    cheapest = _make_range_minimum(cost)
+    (starts, ends), (other_starts, other_ends) = ranges
+    best_key, best = (np.inf, 0), None
+    for at in range(starts.shape[1]):
+        start = np.maximum(starts[:, at, None], other_starts)
+        end = np.minimum(ends[:, at, None], other_ends)
+        possible = (start <= end).all(axis=0)
+        if not possible.any():
+            continue
+        picks = cheapest(start[:, possible], end[:, possible])
+        totals = np.round(np.take_along_axis(cost, picks, axis=1).sum(axis=0), 9)
+        heights = picks.sum(axis=0)
+        pick = np.lexsort((-heights, totals))[0]
+        key = (float(totals[pick]), -int(heights[pick]))
+        if key < best_key:
+            best_key, best = key, picks[:, pick]
+    return best
+
+
+def _make_range_minimum(cost: Float64) -> Callable[[Int64, Int64], Int64]:
+    """Return a function of the first and last thresholds of ranges, for arrays [slices, ranges].
+
+    It returns the cheapest threshold of each range; of equal ones the highest.
+    """
+    rows = np.arange(len(cost))[:, None]
+    # Level k has the cheapest of 2^k thresholds from each threshold on.
+    levels = [np.broadcast_to(np.arange(cost.shape[1]), cost.shape)]
+    while 2 ** len(levels) <= cost.shape[1]:
+        half = 2 ** (len(levels) - 1)
+        left, right = levels[-1][:, :-half], levels[-1][:, half:]
+        better = np.where(cost[rows, right] <= cost[rows, left], right, left)
+        levels.append(np.concatenate([better, levels[-1][:, -half:]], axis=1))
+    table = np.stack(levels)
+    sizes = np.arange(1, cost.shape[1] + 1)
+    level_of = np.concatenate([[0], np.floor(np.log2(sizes)).astype(np.int64)])
+
+    def find(start: Int64, end: Int64) -> Int64:
+        level = level_of[end - start + 1]
+        left = table[level, rows, start]
+        right = table[level, rows, end + 1 - (1 << level)]
+        result: Int64 = np.where(cost[rows, right] <= cost[rows, left], right, left)
+        return result
+
+    return find
+
+
+def _list_anchors(measure: Float64, limit: int) -> Float64:
+    """Return lower bounds of windows: all values, or a selection if there are many."""
+    values: Float64 = np.unique(measure[~np.isnan(measure)])
     if len(values) > limit:
         values = np.unique(np.quantile(values, np.linspace(0, 1, limit)))
-    return [float(value) for value in values]
+    return values

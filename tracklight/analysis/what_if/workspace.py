@@ -14,12 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from tracklight.analysis.predictors.base import (
+    ColumnPredictor,
     Predictions,
     Predictor,
     ReportRows,
     concat_predictions,
+    list_prediction_columns,
 )
-from tracklight.analysis.predictors.column_models import ColumnPredictor, list_prediction_columns
 from tracklight.analysis.tables.columns import (
     DataColumn,
     ValueType,
@@ -28,7 +29,11 @@ from tracklight.analysis.tables.columns import (
     make_number_column,
 )
 from tracklight.analysis.tables.table import DataTable
-from tracklight.analysis.what_if.distances import DistanceFunction, DistanceSpace
+from tracklight.analysis.what_if.distances import (
+    DistanceFunction,
+    DistanceSpace,
+    ReportSteps,
+)
 from tracklight.errors import (
     Message,
     ModelError,
@@ -103,6 +108,8 @@ class Workspace:
         self.history: list[Edit] = []
         self.slices: tuple[str, ...] = ()
         self.version = 0
+        self.model_version = 0
+        """Changes with the models and with repeated predictions, which are no edits."""
         self._models: dict[str, _ModelState] = {}
         self._class_names = None if class_names is None else [str(name) for name in class_names]
         self._features = None if features is None else list(features)
@@ -210,11 +217,13 @@ class Workspace:
             for name in predictor.columns:
                 self.table.get_column(name)
         self._models[predictor.name] = _ModelState(predictor)
+        self.model_version += 1
 
     def remove_model(self, name: str) -> None:
         """Remove a model and close it."""
         self._get_state(name)
         self._models.pop(name).predictor.close()
+        self.model_version += 1
 
     def get_model(self, name: str | None = None) -> Predictor:
         """Return a model by name; without a name the only or first one.
@@ -262,11 +271,11 @@ class Workspace:
         own = self.get_model(name).features
         return [each for each in own if each != self.label] if own else self.features
 
-    def get_space(self) -> DistanceSpace:
+    def get_space(self, report: ReportSteps | None = None) -> DistanceSpace:
         """Return the features by which rows are compared."""
         names = tuple(self.features)
         if self._space is None or self._space[:2] != (self.version, names):
-            self._space = (self.version, names, DistanceSpace(self.table, names))
+            self._space = (self.version, names, DistanceSpace(self.table, names, report))
         return self._space[2]
 
     def share_space(self, copied: Workspace) -> None:
@@ -329,6 +338,7 @@ class Workspace:
 
     def mark_failed(self) -> None:
         """Let the next prediction include the rows for which models have failed."""
+        self.model_version += 1
         for state in self._models.values():
             for row in list(state.failed):
                 self._mark_row_dirty(state, row)
@@ -341,6 +351,35 @@ class Workspace:
         """Return whether all rows have current predictions."""
         state = self._get_state(name)
         return state.predictions is not None and not state.dirty
+
+    def list_problems(self) -> list[Message]:
+        """Return what could not be read of the data, and the models that returned NaN."""
+        problems = list(self.table.messages)
+        for name, state in self._models.items():
+            count = self._count_nan_rows(state)
+            if count:
+                problems.append(
+                    Message.format(
+                        "what_if.nan_scores",
+                        'the model "{model}" returned NaN for {count:,} of {total:,} rows; they '
+                        "have no prediction",
+                        model=name,
+                        count=count,
+                        total=int(self.is_active.sum()),
+                    )
+                )
+        return problems
+
+    def _count_nan_rows(self, state: _ModelState) -> int:
+        if state.predictions is None or state.dirty:
+            return 0
+        scores = state.predictions.scores
+        if not np.isnan(scores.sum()):  # the sum of a million scores takes a millisecond
+            return 0
+        is_nan = np.isnan(scores.reshape(len(scores), -1)).any(axis=1) & self.is_active
+        # The editor says why a model failed for a changed row.
+        is_nan[list(state.failed)] = False
+        return int(is_nan.sum())
 
     def predict_table(
         self, table: DataTable, name: str | None = None, report: ReportRows | None = None

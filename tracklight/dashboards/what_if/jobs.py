@@ -1,39 +1,74 @@
 """Long computations of the What-If dashboard: predictions, dependence, importance, Shapley values.
 
 A job works on a snapshot of the workspace, so that the page can be used meanwhile. Predictions of
-all rows are the exception: nothing else can be shown before them.
+all rows are the exception: nothing else can be shown before them. Counterfactuals and distances are
+returned at once if they are fast; otherwise they are jobs, which end when the page stops polling.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
-from tracklight.analysis.jobs import Job, JobProgress, Jobs, make_job_key
+from tracklight.analysis.jobs import Job, JobCancelledError, JobProgress, Jobs, make_job_key
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if import importance, partial_dependence
+from tracklight.analysis.what_if.counterfactuals import (
+    compute_distances,
+    find_candidates,
+    find_counterfactuals,
+    get_embedding,
+    make_flip_test,
+    search_edits,
+)
+from tracklight.analysis.what_if.distances import DistanceSpace, ReportSteps
+from tracklight.analysis.what_if.importance import make_scorer
 from tracklight.analysis.what_if.performance import get_labels_and_scores
-from tracklight.analysis.what_if.scorers import make_scorer
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.what_if.schemas import (
+    CounterfactualRequest,
+    CounterfactualsResponse,
     DependenceCurve,
     DependenceRequest,
+    DistanceRequest,
+    DistancesResponse,
+    EditSuggestion,
     FeatureImportance,
     FeatureImportanceRequest,
     JobResult,
     ModelJobStatus,
     ModelRequest,
+    Neighbor,
     ShapleyRequest,
     ShapleyRow,
 )
 from tracklight.dashboards.what_if.store import OpenSession
 from tracklight.errors import LogError, Message, UsageError
-from tracklight.types import Float64, Int64
+from tracklight.types import Bool, Float64, Int64
 
 PREDICTING = Message("what_if.predicting", "predicting")
 VARYING_FEATURES = Message("what_if.varying_features", "varying features")
 SHUFFLING_FEATURES = Message("what_if.shuffling_features", "shuffling features")
 SAMPLING = Message("what_if.sampling", "sampling")
+PREPARING = Message("what_if.preparing_features", "preparing features")
+COMPARING = Message("what_if.comparing_rows", "comparing datapoints")
+SEARCHING_EDITS = Message("what_if.searching_edits", "searching edits")
+
+#: Searches that take longer are jobs with progress.
+_FAST_SEARCH_S = 0.4
+#: Searches are cancelled when their state is not requested for this long. The page polls every
+#: 150 ms; browsers reduce that to once a second for hidden pages.
+_ABANDONED_S = 5.0
+_SEARCH_WORKERS = 4
+#: Rows among which the values of suggested edits are searched.
+_EDIT_SOURCES = 20
+
+#: Called with a stage of a search, and how much of it is done, of how much.
+ReportStage = Callable[[Message, int, int], None]
 
 
 class WhatIfJobs:
@@ -41,14 +76,20 @@ class WhatIfJobs:
 
     def __init__(self) -> None:
         self._jobs: Jobs[JobResult] = Jobs()
+        # Searches do not wait for jobs that may take minutes.
+        self._searches: Jobs[JobResult] = Jobs(workers=_SEARCH_WORKERS)
+        self._requested_at: dict[str, float] = {}
 
     def close(self) -> None:
-        """Cancel all jobs and wait for the running one."""
+        """Cancel all jobs and wait for the running ones."""
         self._jobs.close()
+        self._searches.close()
 
     def get(self, key: str) -> JobResult:
         """Return the state of a job, and its result when it is done."""
         job = self._get_job(key)
+        if key in self._requested_at:
+            self._requested_at[key] = time.monotonic()
         if job.result is None:
             return JobResult(_make_status(job))
         result = job.result
@@ -198,20 +239,176 @@ class WhatIfJobs:
 
         return self._start(session, "shapley", compute, request)
 
+    def search_counterfactuals(
+        self, session: OpenSession, request: CounterfactualRequest
+    ) -> CounterfactualsResponse:
+        """Return the nearest rows with another prediction, or the job that searches for them."""
+        with session.lock:
+            workspace = session.workspace.snapshot()
+            candidates = find_candidates(workspace, request.model, request.row, request.threshold)
+        if request.search_edits:
+            workspace.check_can_predict(request.model)
+
+        def compute(step: ReportStage) -> JobResult:
+            found = _search(session, workspace, candidates, request, step)
+            return JobResult(_NO_STATUS, counterfactuals=found)
+
+        key = _make_key(session.key, workspace, "counterfactuals", request)
+        job = self._run_search(key, compute)
+        if job.result is not None and job.result.counterfactuals:
+            return job.result.counterfactuals
+        return CounterfactualsResponse([], [], _make_status(job))
+
+    def compute_distances(
+        self, session: OpenSession, request: DistanceRequest
+    ) -> DistancesResponse:
+        """Return the distance of all rows to one row, or the state of the job that computes it."""
+        with session.lock:
+            workspace = session.workspace.snapshot()
+
+        def compute(step: ReportStage) -> JobResult:
+            found = _compute_distances(session, workspace, request, step)
+            return JobResult(_NO_STATUS, distances=found)
+
+        key = _make_key(session.key, workspace, "distances", request)
+        job = self._run_search(key, compute)
+        if job.result is not None and job.result.distances:
+            self._searches.forget(key)  # as large as a column of the data
+            return job.result.distances
+        return DistancesResponse(np.empty(0, np.float32), [], [], _make_status(job))
+
+    def _run_search(self, key: str, compute: Callable[[ReportStage], JobResult]) -> Job[JobResult]:
+        """Start a search, or find the running one, and wait a moment for its result.
+
+        Raises:
+            UsageError: The search failed.
+        """
+
+        def run(progress: JobProgress) -> JobResult:
+            def step(stage: Message, done: int, total: int) -> None:
+                if time.monotonic() - self._requested_at.get(key, 0.0) > _ABANDONED_S:
+                    raise JobCancelledError("the search was abandoned")
+                progress.step(stage, done, total)
+
+            try:
+                return compute(step)
+            finally:
+                self._requested_at.pop(key, None)
+
+        self._requested_at[key] = time.monotonic()
+        job = self._searches.start(key, run)
+        job.wait(_FAST_SEARCH_S)
+        if job.state == "failed":
+            raise UsageError(job.problem_message)
+        if job.state == "done":
+            self._requested_at.pop(key, None)
+        return job
+
     def _start(
         self, session: OpenSession, kind: str, compute: object, request: object
     ) -> ModelJobStatus:
-        key = make_job_key(session.key, session.workspace.version, kind, repr(request),
-                           [model.name for model in session.workspace.models])  # fmt: skip
+        key = _make_key(session.key, session.workspace, kind, request)
         return _make_status(self._jobs.start(key, compute))  # type: ignore[arg-type]
 
     def _get_job(self, key: str) -> Job[JobResult]:
-        job = self._jobs.find(key)
+        job = self._jobs.find(key) or self._searches.find(key)
         if job is None:
             raise LogError(
                 "what_if.job_gone", "the server does not have this job any more; start it again"
             )
         return job
+
+
+def choose_space(
+    session: OpenSession,
+    workspace: Workspace,
+    request: DistanceRequest | CounterfactualRequest,
+    report: ReportSteps | None = None,
+) -> DistanceSpace:
+    """Return what a snapshot is compared by, which takes seconds for long lists, without a lock."""
+    if request.by_attributions:
+        return workspace.get_attribution_space(request.model)
+    space = workspace.get_space(report)
+    with session.lock:
+        session.workspace.share_space(workspace)
+    return space
+
+
+def _compute_distances(
+    session: OpenSession, workspace: Workspace, request: DistanceRequest, step: ReportStage
+) -> DistancesResponse:
+    """Return the distance of all rows to one row."""
+    report = partial(step, COMPARING)
+    if request.embedding is not None:
+        column = get_embedding(workspace, request.embedding)
+        values = compute_distances(
+            workspace, request.row, request.metric, embedding=column, report=report
+        )
+        names, ignored = [column.name], []
+    else:
+        space = choose_space(session, workspace, request, partial(step, PREPARING))
+        values = compute_distances(
+            workspace,
+            request.row,
+            request.metric,
+            weights=request.weights,
+            space=space,
+            report=report,
+        )
+        names, ignored = list(space.names), space.ignored
+    return DistancesResponse(values[workspace.is_active].astype(np.float32), names, ignored)
+
+
+def _search(
+    session: OpenSession,
+    workspace: Workspace,
+    candidates: Bool,
+    request: CounterfactualRequest,
+    step: ReportStage,
+) -> CounterfactualsResponse:
+    """Return the nearest candidates, and the smallest edits if requested."""
+    compared = choose_space(session, workspace, request, partial(step, PREPARING))
+    embedding = request.embedding
+    nearest = find_counterfactuals(
+        workspace,
+        request.row,
+        candidates,
+        count=max(request.count, _EDIT_SOURCES if request.search_edits else 1),
+        metric=request.metric,
+        weights=request.weights,
+        locked=request.locked,
+        embedding=None if embedding is None else get_embedding(workspace, embedding),
+        space=compared,
+        report=partial(step, COMPARING),
+    )
+    edits = []
+    if request.search_edits:
+        features = workspace.get_model_features(request.model)
+        edits = search_edits(
+            workspace.get_space(),
+            workspace.table,
+            request.row,
+            [each.row for each in nearest],
+            make_flip_test(workspace, request.model, request.row, request.threshold),
+            features=[name for name in features if name not in request.locked],
+            max_changes=request.max_changes,
+            count=request.count,
+            report=partial(step, SEARCHING_EDITS),
+        )
+    return CounterfactualsResponse(
+        [
+            Neighbor(each.row, each.distance, compared.compute_features(request.row, each.row))
+            for each in nearest[: request.count]
+        ],
+        [EditSuggestion(dict(e.changes), e.source_row, e.distance) for e in edits],
+    )
+
+
+def _make_key(session: str, workspace: Workspace, kind: str, request: object) -> str:
+    """Return a key of a computation with the current data and models."""
+    versions = (workspace.version, workspace.model_version)
+    names = [model.name for model in workspace.models]
+    return make_job_key(session, versions, kind, repr(request), names)
 
 
 _NO_STATUS = ModelJobStatus("", "done", Sentence.make(""), 0, 0, None)

@@ -25,6 +25,7 @@ from tracklight.analysis.what_if.feature_statistics import (
     compute_statistics,
     make_joint_histogram,
 )
+from tracklight.analysis.what_if.intervals import compare_performance, estimate_means
 from tracklight.analysis.what_if.performance import (
     assign_slices,
     count_binary,
@@ -44,6 +45,8 @@ from tracklight.dashboards.what_if.schemas import (
     NO_VALUES,
     ColumnStatistics,
     ColumnValues,
+    ComparisonRequest,
+    ComparisonResponse,
     DataColumnInfo,
     DataColumnsRequest,
     DataColumnsResponse,
@@ -78,6 +81,8 @@ _EXPORT_ROWS = 5000
 _MAX_EDITS = 50
 #: With more classes and slices, curves of each class are not sent.
 _MAX_CLASS_CURVES = 2000
+#: Small slices have an interval if a metric is defined in half of the samples.
+_MIN_DEFINED = 0.5
 
 
 def make_session_info(session: OpenSession) -> SessionInfo:
@@ -100,7 +105,7 @@ def make_session_info(session: OpenSession) -> SessionInfo:
         columns,
         [_describe_model(workspace, predictor) for predictor in workspace.models],
         len(workspace.history),
-        [Sentence.make(problem) for problem in workspace.table.messages],
+        [Sentence.make(problem) for problem in workspace.list_problems()],
         session.path,
         workspace.distance is not None,
         [_describe_edit(edit) for edit in workspace.history[: -_MAX_EDITS - 1 : -1]],
@@ -303,7 +308,7 @@ def make_performance_response(
         slice_by=[request.slice_by] if request.slice_by else [],
         buckets=buckets,
         thresholds=request.thresholds,
-        resampling=Resampling(request.intervals),
+        resampling=_make_resampling(request),
         tasks=tasks,
     )
     metrics = [
@@ -339,34 +344,74 @@ def make_performance_response(
     if predictor.task == "classification":
         response.label_values = workspace.get_label_values(model)
         _add_counts(workspace, request, buckets, response)
-    response.attributions = _average_attributions(workspace, request, buckets, response.slices)
+    _add_attributions(workspace, request, buckets, response)
     return response
 
 
-def _average_attributions(
+def _make_resampling(request: PerformanceRequest | ComparisonRequest) -> Resampling:
+    return Resampling(request.intervals, min_defined=_MIN_DEFINED)
+
+
+def _add_attributions(
     workspace: Workspace,
     request: PerformanceRequest,
     buckets: Mapping[str, Buckets],
-    slices: Sequence[str],
-) -> dict[str, Float64]:
-    """Return the mean attribution of each feature in each slice."""
+    response: PerformanceResponse,
+) -> None:
+    """Add the mean attribution of each feature in each slice."""
     attributions = workspace.predict(request.model).attributions
     if not attributions:
-        return {}
-    means: dict[str, list[Float64]] = {name: [] for name in attributions}
+        return
+    parts = []
     names: list[str] = []
     for columns in _list_groups(request):
         assignment = assign_slices(workspace.table, columns, buckets)
         names += assignment.names
+        codes = np.where(workspace.is_active, assignment.codes, -1)
         size = len(assignment.names)
-        for feature, values in attributions.items():
-            used = workspace.is_active & (assignment.codes >= 0) & np.isfinite(values)
-            codes = assignment.codes[used]
-            total = np.bincount(codes, values[used], minlength=size).astype(np.float64)
-            count = np.bincount(codes, minlength=size).astype(np.float64)
-            means[feature].append(divide(total, count))
-    order = [names.index(name) for name in slices]
-    return {feature: np.concatenate(parts)[order] for feature, parts in means.items()}
+        parts.append(
+            estimate_means(list(attributions.values()), codes, size, _make_resampling(request))
+        )
+    order = [names.index(name) for name in response.slices]
+    for kind, target in (
+        ("value", response.attributions),
+        ("lower", response.attribution_lower),
+        ("upper", response.attribution_upper),
+    ):
+        values = np.concatenate([getattr(part, kind) for part in parts])[order]
+        target.update(zip(attributions, values.T.copy(), strict=True))
+
+
+def make_comparison_response(
+    workspace: Workspace, request: ComparisonRequest, tasks: Tasks = LOCAL_TASKS
+) -> ComparisonResponse:
+    """Return how the metrics of two models differ, with intervals."""
+    workspace = _with_computed_columns(workspace, request.slice_by)
+    first, difference = compare_performance(
+        workspace,
+        request.model,
+        request.other,
+        slice_by=[request.slice_by] if request.slice_by else [],
+        buckets=_resolve_buckets(workspace, request),
+        thresholds=request.thresholds,
+        second_thresholds=request.other_thresholds,
+        resampling=_make_resampling(request),
+        tasks=tasks,
+    )
+    columns = (difference.absolute, difference.lower, difference.upper)
+    return ComparisonResponse(
+        workspace.version,
+        first.slice_names,
+        [
+            MetricValues(
+                column.metric,
+                column.threshold,
+                column.output,
+                *(values[:, at].copy() for values in columns),
+            )
+            for at, column in enumerate(first.columns)
+        ],
+    )
 
 
 def _list_groups(request: PerformanceRequest) -> list[Sequence[str]]:
@@ -387,7 +432,9 @@ def _with_computed_columns(workspace: Workspace, names: Sequence[str]) -> Worksp
     return extended
 
 
-def _resolve_buckets(workspace: Workspace, request: PerformanceRequest) -> dict[str, Buckets]:
+def _resolve_buckets(
+    workspace: Workspace, request: PerformanceRequest | ComparisonRequest
+) -> dict[str, Buckets]:
     """Return fixed edges, so that all parts of a response have the same slices."""
     rules = {
         name: Buckets(quantiles=rule.quantiles) if isinstance(rule, QuantileBuckets) else rule

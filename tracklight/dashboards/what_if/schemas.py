@@ -339,6 +339,22 @@ class PerformanceRequest(SessionRequest):
     intervals: Literal["bootstrap", "jackknife", "exact", "none"] = "bootstrap"
 
 
+class ComparisonRequest(SessionRequest, kw_only=True):
+    """How the metrics of the model ``other`` differ from those of ``model``.
+
+    ``thresholds`` are those of slices with two classes by name, with an empty name for all others;
+    0.5 by default.
+    """
+
+    model: Name
+    other: Name
+    slice_by: Annotated[list[Name], msgspec.Meta(max_length=3)] = []
+    buckets: BucketRules = {}
+    thresholds: dict[str, Fraction] = {}
+    other_thresholds: dict[str, Fraction] = {}
+    intervals: Literal["bootstrap", "jackknife", "exact", "none"] = "bootstrap"
+
+
 class OptimizeRequest(PerformanceRequest):
     """A strategy that chooses thresholds."""
 
@@ -543,11 +559,15 @@ class RowEditResponse(msgspec.Struct):
 
 
 class DistancesResponse(msgspec.Struct):
-    """The distance of each row, in the order of the rows; ignored features have unique values."""
+    """The distance of each row, in the order of the rows; ignored features have unique values.
+
+    With ``status``, the distances are being computed: send the request again.
+    """
 
     distances: Float32
     features: list[str]
     ignored: list[str]
+    status: ModelJobStatus | None = None
 
 
 class Neighbor(msgspec.Struct):
@@ -566,13 +586,6 @@ class EditSuggestion(msgspec.Struct):
     distance: float
 
 
-class CounterfactualsResponse(msgspec.Struct):
-    """The nearest rows with another prediction, and the smallest edits if requested."""
-
-    rows: list[Neighbor]
-    edits: list[EditSuggestion]
-
-
 class ModelJobStatus(msgspec.Struct):
     """The state of a job; ``problem`` says why it failed."""
 
@@ -582,6 +595,18 @@ class ModelJobStatus(msgspec.Struct):
     done: int
     total: int
     problem: Sentence | None
+
+
+class CounterfactualsResponse(msgspec.Struct):
+    """The nearest rows with another prediction, and the smallest edits if requested.
+
+    A search that takes long is a job: ``status`` is set, and its result has the rows. The job is
+    cancelled if its state is not requested for some seconds.
+    """
+
+    rows: list[Neighbor]
+    edits: list[EditSuggestion]
+    status: ModelJobStatus | None = None
 
 
 class DependenceCurve(msgspec.Struct):
@@ -627,6 +652,8 @@ class JobResult(msgspec.Struct):
     expected: float | None = None
     baseline: float | None = None
     predicted_rows: int | None = None
+    counterfactuals: CounterfactualsResponse | None = None
+    distances: DistancesResponse | None = None
 
 
 class MetricValues(msgspec.Struct):
@@ -649,7 +676,7 @@ class PerformanceResponse(msgspec.Struct):
     of each class against the others (``class_tp``, ``class_fp``: slices x classes x 101).
     ``edges`` are the bounds between the buckets of numeric columns, ``label_values`` the values of
     the label column for the classes, and ``attributions`` the mean attribution of each feature by
-    slice.
+    slice, with the bounds of its interval.
     """
 
     version: int
@@ -673,6 +700,20 @@ class PerformanceResponse(msgspec.Struct):
     class_tp: Float64 | None = None
     class_fp: Float64 | None = None
     attributions: dict[str, Float64] = {}
+    attribution_lower: dict[str, Float64] = {}
+    attribution_upper: dict[str, Float64] = {}
+
+
+class ComparisonResponse(msgspec.Struct):
+    """Differences of metrics by slice, with intervals; the first slice is all rows.
+
+    Metrics of models with two classes are at the thresholds of the slices. Both models are
+    resampled together, so that an interval without 0 is more than chance.
+    """
+
+    version: int
+    slices: list[str]
+    differences: list[MetricValues]
 
 
 class OptimizeResponse(msgspec.Struct):

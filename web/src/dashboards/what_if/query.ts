@@ -65,14 +65,17 @@ export const imageQuery = defineQuery('GET what_if/image', {
 });
 
 export const rowQuery = defineQuery('GET what_if/row', { scope: 'immutable' });
+/** Polls while the server computes the distances. */
 export const distancesQuery = defineQuery('POST what_if/distances', {
   scope: 'immutable',
   maxCost: 8,
+  poll: ({ status }) => (status && isRunning(status) ? POLL_MS : null),
 });
 export const counterfactualsQuery = defineQuery('POST what_if/counterfactuals', {
   scope: 'immutable',
 });
 export const performanceQuery = defineQuery('POST what_if/performance', { scope: 'immutable' });
+export const comparisonQuery = defineQuery('POST what_if/comparison', { scope: 'immutable' });
 export const optimizeQuery = defineQuery('POST what_if/optimize', { scope: 'immutable' });
 export const frontierQuery = defineQuery('POST what_if/frontier', { scope: 'immutable' });
 export const saliencyQuery = defineQuery('POST what_if/saliency', { scope: 'immutable' });
@@ -93,6 +96,7 @@ export const VERSIONED_QUERIES = [
   distancesQuery,
   counterfactualsQuery,
   performanceQuery,
+  comparisonQuery,
   optimizeQuery,
   frontierQuery,
   saliencyQuery,

@@ -126,6 +126,8 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     fileRows: url.param('wi-file-rows', optionalNumber, null),
     fileRatio: url.param('wi-file-ratio', number(1), 1),
     fileClasses: url.param('wi-file-classes', list, []),
+    /** The columns that models get; empty for all. */
+    fileInputs: url.param('wi-file-inputs', list, []),
     /** The model of views that show one; empty for the first. */
     model: url.param('wi-model', text, ''),
     row: url.param('wi-row', optionalNumber, null),

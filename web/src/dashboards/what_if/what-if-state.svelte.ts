@@ -5,13 +5,13 @@ import { toProblem } from '../../api/errors';
 import type {
   AddFeatureRequest,
   ConfigureRequest,
-  CounterfactualsResponse,
   DataColumnInfo,
   DataSessionsResponse,
   DistanceRequest,
   DistancesResponse,
   Metric,
   ModelInfo,
+  ModelJobStatus,
   OpenRequest,
   Problem,
   RowEditRequest,
@@ -24,6 +24,7 @@ import { encodeMask } from '../../charts/points/row-bits';
 import { RUN_COLORS } from '../../lib/colors';
 import type { Context } from '../../plugin/context';
 import { makeConditionMask } from './conditions';
+import { CounterfactualSearch } from './counterfactual-search.svelte';
 import {
   ATTRIBUTIONS,
   type DistanceColumn,
@@ -35,8 +36,8 @@ import {
   type ColumnData,
   columnQuery,
   type ColumnRequest,
-  counterfactualsQuery,
   distancesQuery,
+  isRunning,
   rowQuery,
   sessionsQuery,
   VERSIONED_QUERIES,
@@ -56,7 +57,7 @@ export class WhatIfState {
   readonly settings: WhatIfSettings;
   readonly sessionsQuery: Query<DataSessionsResponse>;
   readonly rowQuery: Query<RowResponse>;
-  readonly counterfactualsQuery: Query<CounterfactualsResponse>;
+  readonly counterfactuals: CounterfactualSearch;
   readonly prediction: WhatIfJob;
   /** Why the last change failed. */
   problem = $state.raw<Problem | null>(null);
@@ -109,23 +110,19 @@ export class WhatIfState {
         for (const stop of stops) stop();
       };
     });
-    this.counterfactualsQuery = context.query(
-      counterfactualsQuery,
-      () => {
-        const { info, row, model } = this;
-        if (!info || row === null || !model?.is_predicted || !settings.counterfactual.value)
-          return null;
-        return {
-          session: info.session,
-          row,
-          ...this.distanceOptions,
-          count: Math.max(1, Math.min(100, settings.count.value)),
-          locked: settings.locked.value,
-          threshold: this.flipThreshold,
-        };
-      },
-      { keepPrevious: (previous, next) => previous.row === next.row },
-    );
+    this.counterfactuals = new CounterfactualSearch(context, () => {
+      const { info, row, model } = this;
+      if (!info || row === null || !model?.is_predicted || !settings.counterfactual.value)
+        return null;
+      return {
+        session: info.session,
+        row,
+        ...this.distanceOptions,
+        count: Math.max(1, Math.min(100, settings.count.value)),
+        locked: settings.locked.value,
+        threshold: this.flipThreshold,
+      };
+    });
     $effect(() => this.#predictNext(this.info));
     $effect(() => void this.#openLinkedFile());
   }
@@ -390,9 +387,17 @@ export class WhatIfState {
     return null;
   });
 
+  /** The state of distances whose computation takes long. */
+  readonly distancesStatus: ModelJobStatus | null = $derived.by(() => {
+    const states = this.usedDistances.map((name) => this.#distances.get(name)?.data?.status);
+    return states.find((status) => status && isRunning(status)) ?? null;
+  });
+
   /** Distances to a datapoint are being computed. */
-  readonly isComparing: boolean = $derived.by(() =>
-    this.usedDistances.some((name) => this.#distances.get(name)?.isLoading ?? false),
+  readonly isComparing: boolean = $derived.by(
+    () =>
+      this.distancesStatus !== null ||
+      this.usedDistances.some((name) => this.#distances.get(name)?.isLoading ?? false),
   );
 
   readonly isLoadingColumns: boolean = $derived.by(() =>
@@ -540,6 +545,7 @@ export class WhatIfState {
       this.settings.fileRows.set(request.max_rows ?? null);
       this.settings.fileRatio.set(request.sampling_ratio ?? 1);
       this.settings.fileClasses.set(request.class_names ?? []);
+      this.settings.fileInputs.set([]);
       this.settings.fileModels.set([]);
       this.applyInfo(info, mode);
       return null;
@@ -551,7 +557,7 @@ export class WhatIfState {
   /** A link to a data set of a server that was restarted opens its file again. */
   async #openLinkedFile(): Promise<void> {
     const { file, fileLabel, fileScores, fileTask, session, row } = this.settings;
-    const { fileRows, fileRatio, fileClasses } = this.settings;
+    const { fileRows, fileRatio, fileClasses, fileInputs } = this.settings;
     const isOpen = this.sessions.some((one) => one.session === session.value);
     if (isOpen || file.value === '' || !this.sessionsQuery.data) return;
     if (!this.context.supports('POST what_if/open')) return;
@@ -560,7 +566,10 @@ export class WhatIfState {
     // A link without a session comes from another dashboard; the file may be open already. One that
     // reads a part of it, or names classes, was written by hand.
     const hasOptions =
-      fileRows.value !== null || fileRatio.value !== 1 || fileClasses.value.length > 0;
+      fileRows.value !== null ||
+      fileRatio.value !== 1 ||
+      fileClasses.value.length > 0 ||
+      fileInputs.value.length > 0;
     const found =
       session.value === '' && !hasOptions
         ? this.sessions.find((one) => one.path === path && one.label === label)
@@ -573,6 +582,7 @@ export class WhatIfState {
     this.#openedFile = path;
     const chosen = row.value;
     const models = this.settings.fileModels.value;
+    const inputs = fileInputs.value;
     const options = {
       prediction: fileScores.value,
       task: fileTask.value,
@@ -586,6 +596,7 @@ export class WhatIfState {
     this.isOpening = false;
     if (this.problem) return;
     row.set(chosen);
+    if (inputs.length > 0) this.problem = await this.configure({ label, features: [...inputs] });
     for (const model of models) {
       // A model that cannot be reached does not keep the others away.
       this.problem = (await this.addModel(model, 'replace')) ?? this.problem;
@@ -677,6 +688,7 @@ export class WhatIfState {
       this.#attempted.clear();
       if (settings.file.value !== '') {
         settings.fileLabel.set(next.label ?? '');
+        if (change.features) settings.fileInputs.set(change.features);
         const classifier = next.models.find(({ task }) => task === 'classification');
         if (change.class_names ?? change.classes_path)
           settings.fileClasses.set(classifier?.class_names ?? change.class_names ?? []);

@@ -16,10 +16,31 @@ const texts = (codes: number[], categories: string[]) => ({
 const MARGINS = { left: 0, right: 0, top: 0, bottom: 0 };
 
 test('numbers are placed between round ends', () => {
-  const axis = makeAxis(numbers(0.2, 9.7, NaN), 3, names);
+  const axis = makeAxis(numbers(0.5, 9.5, NaN), 3, names);
   expect(axis.domain).toEqual([0, 10]);
-  expect(axis.places[0]).toBeCloseTo(0.02);
+  expect(axis.places[0]).toBeCloseTo(0.05);
   expect(axis.places[2]).toBeNaN();
+});
+
+test('points at the ends of an axis are not cut off', () => {
+  const axis = makeAxis(numbers(0, 4, 10), 3, names);
+  expect(axis.domain[0]).toBeCloseTo(-0.3);
+  expect(axis.domain[1]).toBeCloseTo(10.3);
+  expect(axis.places[0]).toBeGreaterThan(0.02);
+  expect(axis.places[2]).toBeLessThan(0.98);
+});
+
+test('classes such as 0 and 1 are spread, so that their points do not coincide', () => {
+  const axis = makeAxis(numbers(0, 1, 1, 0, 1, 0, 1, 0), 8, names);
+  expect(axis.kind).toBe('category');
+  expect(axis.categories).toEqual(['0', '1']);
+  expect(new Set(axis.places).size).toBe(8);
+  expect(axis.places[0]).toBeLessThan(0.5);
+  expect(axis.places[1]).toBeGreaterThan(0.5);
+  // Numbers that are not classes keep their scale.
+  expect(makeAxis(numbers(0, 5, 0, 5, 0, 5, 0, 5), 8, names).kind).toBe('number');
+  expect(makeAxis(numbers(0, 1), 2, names).kind).toBe('number');
+  expect(makeAxis(numbers(NaN, NaN), 2, names).kind).toBe('number');
 });
 
 test('categories are ordered by frequency and spread inside their place', () => {
@@ -50,7 +71,7 @@ test('few distinct numbers are facets of their own', () => {
 
 test('points are placed in the cell of their facets', () => {
   const facetX = makeFacet(texts([0, 1], ['a', 'b']), 2, 4, names);
-  const axis = makeAxis(numbers(0, 10), 2, names);
+  const axis = { ...makeAxis(numbers(0, 10), 2, names), places: Float32Array.of(0, 1) };
   const cells = layoutCells(2, 1, { width: 210, height: 100 }, MARGINS);
   const content = { x: axis, y: axis, facetX, facetY: null, order: null };
   const positions = placePoints(content, cells, 2, 2);

@@ -28,7 +28,13 @@ export interface Facet {
 
 export const MAX_AXIS_CATEGORIES = 30;
 const MAX_PLAIN_VALUES = 12;
+/** Consecutive integers up to this many, such as classes, are spread like categories. */
+const MAX_CLASSES = 10;
+/** How often each of them occurs on average, at least. */
+const MIN_REPEATS = 4;
 const TICKS = 5;
+/** Space between the outermost points and the ends of a numeric axis, as a fraction of it. */
+const PADDING = 0.03;
 /** How far points of one category are spread, as a fraction of its width. */
 const SPREAD = 0.7;
 
@@ -57,6 +63,8 @@ export function makeAxis(column: PlotColumn | null, count: number, names: FacetN
     return { kind: 'category', domain: [0, 1], categories: labels, places };
   }
   const numbers = column.numbers ?? new Float64Array();
+  const classes = findClasses(numbers);
+  if (classes) return makeAxis(classes, count, names);
   const domain = getNumberDomain(numbers);
   const scale = 1 / (domain[1] - domain[0]);
   const places = new Float32Array(count);
@@ -67,7 +75,29 @@ export function makeAxis(column: PlotColumn | null, count: number, names: FacetN
   return { kind: 'number', domain, categories: [], places };
 }
 
-/** Return round numbers around the values. */
+/** Return integers such as 0 and 1 as categories, as most of their points would coincide. */
+function findClasses(numbers: Float64Array): PlotColumn | null {
+  const distinct = new Set<number>();
+  let known = 0;
+  for (let at = 0; at < numbers.length; at++) {
+    const value = numbers[at] ?? NaN;
+    if (Number.isNaN(value)) continue;
+    if (!Number.isInteger(value)) return null;
+    known++;
+    distinct.add(value);
+    if (distinct.size > MAX_CLASSES) return null;
+  }
+  const low = Math.min(...distinct);
+  const isConsecutive = Math.max(...distinct) - low + 1 === distinct.size;
+  if (!isConsecutive || known < MIN_REPEATS * distinct.size) return null;
+  return {
+    numbers: null,
+    codes: Int32Array.from(numbers, (value) => (Number.isNaN(value) ? -1 : value - low)),
+    categories: Array.from({ length: distinct.size }, (_, at) => String(low + at)),
+  };
+}
+
+/** Return round numbers around the values, with space for the outermost points. */
 export function getNumberDomain(numbers: Float64Array): NumberRange {
   let [low, high] = [Infinity, -Infinity];
   for (let at = 0; at < numbers.length; at++) {
@@ -78,7 +108,9 @@ export function getNumberDomain(numbers: Float64Array): NumberRange {
   }
   if (low > high) return [0, 1];
   if (low === high) return [low - 0.5, high + 0.5];
-  return niceRange([low, high], TICKS);
+  const [start, end] = niceRange([low, high], TICKS);
+  const space = (end - start) * PADDING;
+  return [Math.min(start, low - space), Math.max(end, high + space)];
 }
 
 /** Return the most frequent categories, and one bin for the others. */

@@ -1,10 +1,11 @@
 /** Metrics of slices as a table for a file. */
 import type { PerformanceResponse } from '../../../api/schemas';
 import type { ExportTable } from '../../../cards/export';
-import { listSliceMetrics } from './slice-metrics';
+import { listAttributions, listSliceMetrics } from './slice-metrics';
 
 /**
- * Return slices with their count, threshold and metrics with intervals; unknown ones are empty.
+ * Return slices with their count, threshold, metrics and mean attributions with intervals; unknown
+ * ones are empty.
  * `getThreshold` is null for models that have no thresholds.
  */
 export function makeMetricsExport(
@@ -12,7 +13,10 @@ export function makeMetricsExport(
   slices: readonly number[],
   getThreshold: ((slice: string) => number) | null,
 ): ExportTable {
-  const metrics = listSliceMetrics(data, getThreshold ?? (() => NaN));
+  const metrics = [
+    ...listSliceMetrics(data, getThreshold ?? (() => NaN)),
+    ...listAttributions(data),
+  ];
   const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
   return {
     columns: [

@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 import { toProblem } from '../../../api/errors';
 import type { Query } from '../../../api/create-query.svelte';
 import type {
@@ -13,16 +15,19 @@ import { optimizeQuery, performanceQuery } from '../query';
 import type { StrategyChoice, Thresholds } from '../what-if-settings';
 import type { WhatIfState } from '../what-if-state.svelte';
 import { type BinRule, DEFAULT_BINS, matchesWords } from './bins';
+import { computeCostInterval, type Interval } from './threshold-intervals';
 import {
   addConfusions,
   computeCost,
   computeMetrics,
-  getConfusion,
   type ThresholdMetrics,
 } from './threshold-metrics';
 
 /** The slice of all rows, which is the first of a response. */
 export const OVERALL = 0;
+
+/** What takes long is computed when no slider has moved for this time. */
+const SETTLED_MS = 150;
 
 export interface SliceRow extends ThresholdMetrics {
   readonly at: number;
@@ -40,6 +45,8 @@ export class PerformanceState {
   choice = $state.raw<OptimizeResponse | null>(null);
   problem = $state.raw<Problem | null>(null);
   isOptimizing = $state(false);
+  /** The metrics of all slices when thresholds last did not change for a moment. */
+  settledRows = $state.raw<readonly SliceRow[]>([]);
 
   /** Call it where effects can be created. */
   constructor(board: WhatIfState, getModel: () => string | null = () => board.model?.name ?? null) {
@@ -50,6 +57,12 @@ export class PerformanceState {
       const model = board.models.find((one) => one.name === name);
       if (!info || info.label === null || !model?.is_predicted) return null;
       return this.makeRequest(model.name);
+    });
+    $effect(() => {
+      const { rows } = this;
+      const delay = untrack(() => this.settledRows.length) === 0 ? 0 : SETTLED_MS;
+      const timer = setTimeout(() => (this.settledRows = rows), delay);
+      return () => clearTimeout(timer);
     });
   }
 
@@ -169,16 +182,22 @@ export class PerformanceState {
     });
   });
 
-  /** What the thresholds of the slices cost; that of all rows without slices. */
-  readonly cost: number = $derived.by(() => {
-    const { data, rows } = this;
-    if (!data) return NaN;
-    const parts = rows.length > 1 ? rows.slice(1) : rows;
-    const total = addConfusions(
-      parts.map(({ at, threshold }) => getConfusion(data, at, threshold)),
-    );
-    return computeCost(total, this.board.settings.costRatio.value);
-  });
+  /** Whether a threshold changed a moment ago. */
+  readonly isChanging: boolean = $derived.by(() => this.settledRows !== this.rows);
+
+  /** The slices, which have no datapoints in common; all rows without slices. */
+  readonly parts: readonly SliceRow[] = $derived.by(() =>
+    this.rows.length > 1 ? this.rows.slice(1) : this.rows,
+  );
+
+  /** What the thresholds of the slices cost. */
+  readonly cost: number = $derived.by(() =>
+    this.data ? computeCost(addConfusions(this.parts), this.board.settings.costRatio.value) : NaN,
+  );
+
+  readonly costInterval: Interval = $derived.by(() =>
+    computeCostInterval(this.parts, this.board.settings.costRatio.value),
+  );
 
   /** Let the server choose the thresholds. */
   async optimize(strategy: StrategyChoice): Promise<void> {

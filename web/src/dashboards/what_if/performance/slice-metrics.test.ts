@@ -33,6 +33,10 @@ function makeResponse(): PerformanceResponse {
       makeMetric('auc', null),
       makeMetric('example_count', null),
     ],
+    task: 'classification',
+    attributions: { age: Float64Array.of(0.5, NaN) },
+    attribution_lower: { age: Float64Array.of(0.25, NaN) },
+    attribution_upper: { age: Float64Array.of(0.75, NaN) },
   } as unknown as PerformanceResponse;
 }
 
@@ -53,18 +57,21 @@ test('slices are exported with thresholds and intervals', () => {
   const [header, overall, women] = toCsv(table).split('\n');
   expect(header).toBe(
     'slice,count,threshold,recall,recall_lower,recall_upper,f1,f1_lower,f1_upper,' +
-      'auc,auc_lower,auc_upper',
+      'auc,auc_lower,auc_upper,attribution:age,attribution:age_lower,attribution:age_upper',
   );
-  expect(overall).toMatch(/^Overall,8,0,1,1,1,0\.8,[\d.]+,[\d.]+,0\.5,0\.25,0\.75$/);
-  expect(women).toMatch(/^sex:f,4,1,0,0,0,0,0,0,,,$/);
+  expect(overall).toMatch(
+    /^Overall,8,0,1,0\.397\d+,1,0\.8,[\d.]+,[\d.]+,0\.5,0\.25,0\.75,0\.5,0\.25,0\.75$/,
+  );
+  expect(women).toMatch(/^sex:f,4,1,0,0,0\.84\d+,0,0,0\.91\d+,,,,,,$/);
 });
 
 test('models without thresholds have the metrics of the server', () => {
   const response = { ...makeResponse(), thresholds: new Float64Array() };
   const table = makeMetricsExport(response, [0], null);
   expect(toCsv(table)).toBe(
-    'slice,count,threshold,recall@0.5,recall@0.5_lower,recall@0.5_upper,auc,auc_lower,auc_upper\n' +
-      'Overall,8,,0.5,0.25,0.75,0.5,0.25,0.75\n',
+    'slice,count,threshold,recall@0.5,recall@0.5_lower,recall@0.5_upper,auc,auc_lower,auc_upper,' +
+      'attribution:age,attribution:age_lower,attribution:age_upper\n' +
+      'Overall,8,,0.5,0.25,0.75,0.5,0.25,0.75,0.5,0.25,0.75\n',
   );
 });
 

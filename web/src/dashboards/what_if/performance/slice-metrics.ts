@@ -1,10 +1,10 @@
 /** The metrics of slices with 95 % intervals. Those at a threshold follow the thresholds of the page. */
-import type { MetricValues, PerformanceResponse } from '../../../api/schemas';
+import type { MetricValues, PerformanceResponse, Task } from '../../../api/schemas';
 import * as m from '../../../catalog/what_if';
 import { formatValue } from '../../../lib/format';
 import { getMetricName, listMetrics } from './metric-names';
-import { computeIntervals, type Interval, type Rate } from './threshold-intervals';
-import { computeMetrics, getConfusion } from './threshold-metrics';
+import { computeInterval, type Interval } from './threshold-intervals';
+import { computeMetrics, getConfusion, type Rate } from './threshold-metrics';
 
 export interface SliceMetric {
   /** As `MetricColumn.label` of the Python API. */
@@ -14,6 +14,8 @@ export interface SliceMetric {
   /** NaN if there is none. */
   readonly getInterval: (slice: number) => Interval;
 }
+
+const NO_INTERVAL: Interval = { low: NaN, high: NaN };
 
 /** Metrics of the server that the confusion counts determine. */
 const RATES: Readonly<Record<string, Rate>> = {
@@ -39,7 +41,7 @@ export function listSliceMetrics(
   const isBinary = data.thresholds.length > 0;
   const metrics = listMetrics(data).map((metric): SliceMetric => {
     const rate = isBinary && metric.threshold !== null ? RATES[metric.metric] : undefined;
-    return rate ? makeRate(metric.metric, rate) : makeServerMetric(metric);
+    return rate ? makeRate(metric.metric, rate) : makeServerMetric(metric, data.task);
   });
   if (isBinary && !metrics.some(({ key }) => key === 'f1'))
     metrics.splice(1, 0, makeRate('f1', 'f1'));
@@ -51,20 +53,60 @@ export function listSliceMetrics(
       key: name,
       title: getMetricName({ metric: name, threshold: null, class_name: null }),
       getValue: (slice) => computeMetrics(data, slice, threshold(slice))[rate],
-      getInterval: (slice) => computeIntervals(getConfusion(data, slice, threshold(slice)))[rate],
+      getInterval: (slice) => computeInterval(getConfusion(data, slice, threshold(slice)), rate),
     };
   }
 }
 
-function makeServerMetric(metric: MetricValues): SliceMetric {
-  const { value, lower, upper, threshold, class_name: output } = metric;
+export function makeMetricKey({
+  metric,
+  threshold,
+  class_name: output,
+}: Pick<MetricValues, 'metric' | 'threshold' | 'class_name'>): string {
   const parts = [output === null ? '' : `[${output}]`, threshold === null ? '' : `@${threshold}`];
+  return [metric, ...parts].join('');
+}
+
+/** Return the interval of a metric, without values that it cannot have. */
+function getServerInterval(metric: MetricValues, slice: number, task: Task): Interval {
+  const [low, high] = [metric.lower[slice] ?? NaN, metric.upper[slice] ?? NaN];
+  if (SIZES.test(metric.metric)) return { low: Math.max(0, low), high };
+  if (task === 'regression') return { low, high };
+  return { low: Math.max(0, low), high: Math.min(1, high) };
+}
+
+/** Metrics that are at least 0; those of classifiers that are not among them are shares. */
+const SIZES = /absolute_error|squared_error|loss|calibration/;
+
+function makeServerMetric(metric: MetricValues, task: Task): SliceMetric {
+  const { value } = metric;
   return {
-    key: [metric.metric, ...parts].join(''),
+    key: makeMetricKey(metric),
     title: getMetricName(metric),
     getValue: (slice) => value[slice] ?? NaN,
-    getInterval: (slice) => ({ low: lower[slice] ?? NaN, high: upper[slice] ?? NaN }),
+    getInterval: (slice) => getServerInterval(metric, slice, task),
   };
+}
+
+/** Return the mean attributions of features, the largest ones in any slice first. */
+export function listAttributions({
+  attributions,
+  attribution_lower: lower,
+  attribution_upper: upper,
+}: PerformanceResponse): SliceMetric[] {
+  const size = (name: string): number =>
+    Math.max(0, ...Array.from(attributions[name] ?? [], Math.abs).filter(Number.isFinite));
+  return Object.keys(attributions)
+    .sort((one, other) => size(other) - size(one))
+    .map((name) => ({
+      key: `attribution:${name}`,
+      title: name,
+      getValue: (slice) => attributions[name]?.[slice] ?? NaN,
+      getInterval: (slice) => ({
+        low: lower[name]?.[slice] ?? NaN,
+        high: upper[name]?.[slice] ?? NaN,
+      }),
+    }));
 }
 
 /** Return the area below a curve with its interval, as the server has computed it. */
@@ -80,9 +122,8 @@ export function formatArea(
   const metric = data.metrics.find(
     (one) => one.metric === name && one.class_name === output && one.threshold === null,
   );
-  const [value, low, high] = [metric?.value, metric?.lower, metric?.upper].map(
-    (values) => values?.[slice] ?? NaN,
-  ) as [number, number, number];
+  const value = metric?.value[slice] ?? NaN;
+  const { low, high } = metric ? getServerInterval(metric, slice, data.task) : NO_INTERVAL;
   if (Number.isNaN(low)) {
     const area = formatValue(Number.isNaN(value) ? fallback : value, 3);
     return m.modelWithArea({ model, area });

@@ -50,25 +50,45 @@ export function computeMetrics(counts: Counts, slice: number, threshold: number)
   return summarize(getConfusion(counts, slice, threshold));
 }
 
+type RateFormula = (tp: number, fp: number, tn: number, fn: number) => number;
+export type Rate = Exclude<keyof ThresholdMetrics, keyof Confusion | 'count'>;
+
+/** The rates of confusion counts. */
+export const RATES: Readonly<Record<Rate, RateFormula>> = {
+  accuracy: (tp, fp, tn, fn) => (tp + tn) / (tp + fp + tn + fn),
+  precision: (tp, fp) => tp / (tp + fp),
+  recall: (tp, _fp, _tn, fn) => tp / (tp + fn),
+  falsePositiveRate: (_tp, fp, tn) => fp / (fp + tn),
+  falseNegativeRate: (tp, _fp, _tn, fn) => fn / (tp + fn),
+  trueNegativeRate: (_tp, fp, tn) => tn / (fp + tn),
+  positiveRate: (tp, fp, tn, fn) => (tp + fp) / (tp + fp + tn + fn),
+  negativeRate: (tp, fp, tn, fn) => (tn + fn) / (tp + fp + tn + fn),
+  falseDiscoveryRate: (tp, fp) => fp / (tp + fp),
+  falseOmissionRate: (_tp, _fp, tn, fn) => fn / (tn + fn),
+  f1: (tp, fp, _tn, fn) => (2 * tp) / (2 * tp + fp + fn),
+  falsePositiveShare: (tp, fp, tn, fn) => fp / (tp + fp + tn + fn),
+  falseNegativeShare: (tp, fp, tn, fn) => fn / (tp + fp + tn + fn),
+};
+
 export function summarize(confusion: Confusion): ThresholdMetrics {
   const { truePositive: tp, falsePositive: fp, trueNegative: tn, falseNegative: fn } = confusion;
-  const count = tp + fp + tn + fn;
+  const get = (rate: Rate): number => RATES[rate](tp, fp, tn, fn);
   return {
     ...confusion,
-    count,
-    accuracy: (tp + tn) / count,
-    precision: tp / (tp + fp),
-    recall: tp / (tp + fn),
-    falsePositiveRate: fp / (fp + tn),
-    falseNegativeRate: fn / (tp + fn),
-    trueNegativeRate: tn / (fp + tn),
-    positiveRate: (tp + fp) / count,
-    negativeRate: (tn + fn) / count,
-    falseDiscoveryRate: fp / (tp + fp),
-    falseOmissionRate: fn / (tn + fn),
-    f1: (2 * tp) / (2 * tp + fp + fn),
-    falsePositiveShare: fp / count,
-    falseNegativeShare: fn / count,
+    count: tp + fp + tn + fn,
+    accuracy: get('accuracy'),
+    precision: get('precision'),
+    recall: get('recall'),
+    falsePositiveRate: get('falsePositiveRate'),
+    falseNegativeRate: get('falseNegativeRate'),
+    trueNegativeRate: get('trueNegativeRate'),
+    positiveRate: get('positiveRate'),
+    negativeRate: get('negativeRate'),
+    falseDiscoveryRate: get('falseDiscoveryRate'),
+    falseOmissionRate: get('falseOmissionRate'),
+    f1: get('f1'),
+    falsePositiveShare: get('falsePositiveShare'),
+    falseNegativeShare: get('falseNegativeShare'),
   };
 }
 
@@ -77,18 +97,39 @@ export function computeCost({ falsePositive, falseNegative }: Confusion, ratio: 
   return ratio * falsePositive + falseNegative;
 }
 
-const RATES = {
+export const MEASURED_RATES = {
   positive_rate: 'positiveRate',
   true_positive_rate: 'recall',
   false_positive_rate: 'falsePositiveRate',
   accuracy: 'accuracy',
   precision: 'precision',
-} as const satisfies Record<Measure, keyof ThresholdMetrics>;
+} as const satisfies Record<Measure, Rate>;
 
 /** Return the largest difference of a rate between slices; those without it are left out. */
 export function computeGap(slices: readonly ThresholdMetrics[], measure: Measure): number {
-  const rates = slices.map((slice) => slice[RATES[measure]]).filter(Number.isFinite);
+  const rates = slices.map((slice) => slice[MEASURED_RATES[measure]]).filter(Number.isFinite);
   return rates.length > 0 ? Math.max(...rates) - Math.min(...rates) : NaN;
+}
+
+/** Return the slices with the lowest and the highest rate. */
+export function findExtremes<Slice extends ThresholdMetrics>(
+  slices: readonly Slice[],
+  measure: Measure,
+): { readonly lowest: SliceRate<Slice>; readonly highest: SliceRate<Slice> } | null {
+  const rates = slices
+    .map((slice) => ({ slice, rate: slice[MEASURED_RATES[measure]] }))
+    .filter(({ rate }) => Number.isFinite(rate));
+  const [first] = rates;
+  if (!first) return null;
+  return {
+    lowest: rates.reduce((best, one) => (one.rate < best.rate ? one : best), first),
+    highest: rates.reduce((best, one) => (one.rate > best.rate ? one : best), first),
+  };
+}
+
+interface SliceRate<Slice> {
+  readonly slice: Slice;
+  readonly rate: number;
 }
 
 /** Return the sum of the slices, each at its own threshold. */
