@@ -66,6 +66,16 @@ def test_keras_models(data: bytes) -> None:
     assert "Conv2D" in parse_graph_file("model.keras", data).ops
 
 
+@pytest.mark.parametrize("magic", [b"\x80", b"\x1f\x8b"])
+def test_length_of_a_safetensors_header_may_look_like_another_format(magic: bytes) -> None:
+    size = int.from_bytes(magic.ljust(2, b"\x01"), "little")
+    header = {"a.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}
+    text = json.dumps(header).ljust(size).encode()
+    data = len(text).to_bytes(8, "little") + text + bytes(4)
+    assert data.startswith(magic)
+    assert list(parse_graph_file("model.safetensors", data).names) == ["a"]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

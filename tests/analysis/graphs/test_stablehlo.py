@@ -57,6 +57,34 @@ def test_loops_and_branches_read_the_results_of_their_regions() -> None:
     assert graph.functions["relu"].ops[-1] == "_Retval"
 
 
+def test_value_that_a_loop_does_not_change_is_read_once() -> None:
+    text = """
+module @loop {
+  func.func public @main(%arg0: tensor<4xf32>) -> (tensor<4xf32>) {
+    %0 = stablehlo.iota dim = 0 : tensor<4xf32>
+    %1:2 = stablehlo.while(%iterArg = %0, %iterArg_0 = %arg0) : tensor<4xf32>, tensor<4xf32>
+    cond {
+      %c = stablehlo.constant dense<true> : tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %2 = stablehlo.add %iterArg, %iterArg_0 : tensor<4xf32>
+      stablehlo.return %iterArg, %2 : tensor<4xf32>, tensor<4xf32>
+    }
+    return %1#1 : tensor<4xf32>
+  }
+}
+"""
+    graph = parse_stablehlo(text)
+    names, edges = graph.names, graph.edges
+    pairs = Counter(
+        (names[source], names[target])
+        for source, target in zip(edges.source.tolist(), edges.target.tolist(), strict=True)
+    )
+    loop = names[graph.ops.index("while")]
+    assert pairs["iota", loop] == 1
+    assert graph.problems == ()
+
+
 def test_debug_info_gives_scopes_and_source_lines() -> None:
     details = describe_all(parse_stablehlo(TEXTS["step_located.mlir"]))
     assert {"params['b']", "params['w']", "x"} < set(details)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tests.analysis.graphs.conftest import FILES
-from tracklight.analysis.graphs.model_files.weights import (
+from tracklight.analysis.graphs.model_files.weight_files import (
     encode_npy,
+    format_values,
     read_weights,
     summarize_weights,
 )
@@ -31,6 +32,12 @@ def test_statistics_are_of_finite_values() -> None:
     assert (statistics.zeros, statistics.nonfinite) == (2, 2)
     assert statistics.counts.sum() == 4
     assert (statistics.edges[0], statistics.edges[-1]) == (0.0, 3.0)
+
+
+def test_values_of_a_large_tensor_are_abbreviated() -> None:
+    assert format_values(np.array([[1.5, -2], [0, 7]])) == "[[ 1.5, -2. ],\n [ 0. ,  7. ]]"
+    assert format_values(np.arange(1000)) == "[  0,   1,   2, ..., 997, 998, 999]"
+    assert format_values(np.array(3, np.int8)) == "3"
 
 
 @pytest.mark.parametrize(
@@ -64,6 +71,35 @@ def test_weights_of_an_onnx_model() -> None:
     assert found.keys() == expected.keys()
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array)
+
+
+def test_texts_are_weights_without_statistics() -> None:
+    texts = np.array([[b"cat", b"d\xc3\xb6g"], [b"", b"\xff"]], object)
+    message = proto.GraphDef()
+    attribute = message.node.add(name=b"labels", op=b"Const").attr.add(key=b"value")
+    attribute.value.tensor.CopyFrom(encode_tensor(texts))
+    graph = parse_graph_file("g.pb", message.SerializeToString())
+    (found,) = read_weights(graph, 0).values()
+    assert found.tolist() == [["cat", "dög"], ["", "\ufffd"]]
+    statistics = summarize_weights("labels", found)
+    assert (statistics.dtype, statistics.shape, len(statistics.counts)) == ("string", (2, 2), 0)
+    assert np.isnan(statistics.min)
+    assert format_values(found) == "[['cat', 'dög'],\n ['', '\ufffd']]"
+    saved = np.load(io.BytesIO(encode_npy({"labels": found}, "labels")))
+    np.testing.assert_array_equal(saved, found)
+
+
+def test_texts_of_an_onnx_model() -> None:
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    vocabulary = helper.make_tensor("vocabulary", onnx.TensorProto.STRING, [2], [b"yes", b"no"])
+    node = helper.make_node("Gather", ["vocabulary", "i"], ["text"])
+    inputs = [helper.make_tensor_value_info("i", onnx.TensorProto.INT64, [1])]
+    outputs = [helper.make_tensor_value_info("text", onnx.TensorProto.STRING, [1])]
+    model = helper.make_model(helper.make_graph([node], "g", inputs, outputs, [vocabulary]))
+    graph = parse_graph_file("g.onnx", model.SerializeToString())
+    (found,) = read_weights(graph, graph.ops.index(INITIALIZER)).values()
+    assert found.tolist() == ["yes", "no"]
 
 
 def test_constants_of_tensorflow_are_weights() -> None:

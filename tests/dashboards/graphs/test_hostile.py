@@ -14,7 +14,7 @@ from tests.dashboards.graphs.conftest import OpenGraph
 from tests.dashboards.graphs.graph_log import GraphClient, write_graph
 from tracklight.analysis.graphs.graph_index import GraphIndex
 from tracklight.analysis.graphs.graphdef import parse_graphdef
-from tracklight.dashboards.graphs.dashboard import export_graph_file
+from tracklight.dashboards.graphs import export_graph_file
 from tracklight.dashboards.graphs.overview import build_statistics
 from tracklight.dashboards.graphs.schemas import (
     GraphFileRequest,

@@ -3,7 +3,7 @@
  * `node count.mjs NETRON FILE...`, where NETRON is a checkout of Netron.
  *
  * An edge is an input that is an output of another node of the same graph. Of functions, as in a
- * SavedModel, there is the number of their nodes, in total.
+ * SavedModel, and of the models in a Keras model, there is the number of their nodes, in total.
  */
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
@@ -26,6 +26,16 @@ function count({ nodes }) {
   return { nodes: nodes.length, edges: edges.length };
 }
 
+/** Return the models that are nodes of a Keras model, at any depth, each once. */
+function listNested({ nodes }) {
+  const models = new Set();
+  for (const { type } of nodes)
+    // A layer that is called several times is a function of one node.
+    if (type?.nodes && type.type !== 'function')
+      for (const it of [type, ...listNested(type)]) models.add(it);
+  return [...models];
+}
+
 const host = new mock.Host({});
 const counts = {};
 for (const file of files) {
@@ -38,7 +48,8 @@ for (const file of files) {
   const functions = first.functions ?? model.functions ?? [];
   // A module of StableHLO has nothing but functions.
   const graph = functions.find((it) => it.name.endsWith('@main')) ?? first;
-  const others = functions.filter((it) => it !== graph);
+  const isKeras = /\.(keras|h5)$/.test(name);
+  const others = isKeras ? listNested(graph) : functions.filter((it) => it !== graph);
   const functionNodes = others.reduce((sum, { nodes }) => sum + nodes.length, 0);
   counts[name] = { ...count(graph), functions: functionNodes };
 }

@@ -3,7 +3,10 @@
 Usage::
 
     python tests/data/netron/make.py tensorflow NETRON   # .keras, .h5, saved_model.pb and .tflite
+    python tests/data/netron/make.py graphdef NETRON     # frozen GraphDefs
+    python tests/data/netron/make.py nested NETRON       # .keras and .h5 with models in models
     python tests/data/netron/make.py torch NETRON        # .pt, .pt2, .onnx and .safetensors
+    python tests/data/netron/make.py tuples NETRON       # .pt with tuples, lists and dictionaries
     python tests/data/netron/make.py jax NETRON          # StableHLO
 
 NETRON is a checkout of https://github.com/lutzroeder/netron. The files go into an archive, the
@@ -114,6 +117,76 @@ def write_tensorflow(folder: Path) -> None:
             (folder / f"{name}.tflite").write_bytes(converter.convert())
 
 
+def write_graphdefs(folder: Path) -> None:
+    import tensorflow as tf
+    from tensorflow.python.framework import convert_to_constants
+
+    for name, model in make_keras_models():
+        specs = [tf.TensorSpec([1, *it.shape[1:]], it.dtype) for it in model.inputs]
+        function = tf.function(lambda *inputs, model=model: model(list(inputs)))
+        concrete = function.get_concrete_function(*specs)
+        frozen = convert_to_constants.convert_variables_to_constants_v2(concrete)
+        graph = frozen.graph.as_graph_def()
+        for node in graph.node:
+            tensor = node.attr["value"].tensor if node.op == "Const" else None
+            if tensor is not None and len(tensor.tensor_content) > 1000:
+                tensor.tensor_content = b""
+                tensor.float_val.append(0)  # for all elements
+        (folder / f"{name}.pb").write_bytes(graph.SerializeToString())
+
+
+def make_nested_models() -> Iterator[tuple[str, Any]]:
+    """Yield Keras models with models or layers that are called inside, some of them twice."""
+    import keras
+    from keras import layers
+
+    base = keras.applications.MobileNetV2((32, 32, 3), alpha=0.35, weights=None, include_top=False)
+    picture = layers.Input((32, 32, 3))
+    x = layers.GlobalAveragePooling2D()(base(layers.RandomFlip()(picture)))
+    yield "transfer", keras.Model(picture, layers.Dense(3)(x))
+
+    values = layers.Input((12,))
+    hidden = layers.Dense(8, "relu")(values)
+    both = [layers.Dense(4)(hidden), layers.Add()([hidden, hidden])]
+    tower = keras.Model(values, both, name="tower")
+    left, right = layers.Input((12,)), layers.Input((12,))
+    (one, two), (three, four) = tower(left), tower(right)
+    results = [layers.Add()([one, three]), layers.Concatenate()([two, four])]
+    yield "shared_model", keras.Model([left, right], results)
+
+    dense, table = layers.Dense(4), layers.Embedding(10, 4)
+    left, right = layers.Input((3,)), layers.Input((3,))
+    parts = [dense(table(left)), dense(table(right)), dense(dense(table(left)))]
+    yield "shared_layers", keras.Model([left, right], layers.Concatenate()(parts))
+
+    def chain(name: str | None, size: int, *parts: Any) -> Any:
+        return keras.Sequential([layers.Input((size,)), *parts], name=name)
+
+    inner = chain("inner", 6, layers.Dense(6), layers.Dropout(0.1))
+    middle = chain("middle", 6, inner, layers.Dense(6))
+    yield "deep", chain(None, 6, middle, layers.ReLU(), layers.Dense(1))
+
+    encoder = chain("encoder", 16, layers.Dense(8, "relu"), layers.Dense(2))
+    decoder = chain("decoder", 2, layers.Dense(8, "relu"), layers.Dense(16))
+    values = layers.Input((16,))
+    yield "autoencoder", keras.Model(values, decoder(encoder(values)))
+
+    rows = layers.Input((5, 4))
+    x = layers.TimeDistributed(layers.Dense(4))(rows)
+    yield "wrappers", keras.Model(rows, layers.Bidirectional(layers.LSTM(3))(x))
+
+    rows = layers.Input((5, 4))
+    x, state, cell = layers.LSTM(4, return_state=True, return_sequences=True)(rows)
+    yield "keywords", keras.Model(rows, layers.LSTM(4)(x, initial_state=[state, cell]))
+
+
+def write_nested(folder: Path) -> None:
+    for name, model in make_nested_models():
+        model.set_weights([weight * 0 for weight in model.get_weights()])
+        model.save(folder / f"{name}.keras")
+        model.save(folder / f"{name}.h5")
+
+
 def make_torch_models() -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     import torch
     import transformers as tr
@@ -178,6 +251,88 @@ def write_torch(folder: Path) -> None:
         torch.onnx.export(net, example, str(folder / f"{name}.onnx"), dynamo=False)
 
 
+def write_tuples(folder: Path) -> None:
+    """Write TorchScript files of modules that return tuples, lists and dictionaries."""
+    import torch
+    from torch import nn
+
+    class Pair(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            return self.a(x), self.b(x)
+
+    class Chain(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = Pair(), Pair()
+
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            a, b = self.first(x)
+            c, d = self.second(a + b)
+            return torch.cat([c, d], 1)
+
+    class Nested(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pair = Pair()
+
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            a, b = self.pair(x)
+            return a, (b, a + b)
+
+    class Named(Nested):
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            a, b = self.pair(x)
+            return {"a": a, "b": b}
+
+    class Sorted(nn.Module):
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            values, order = x.sort(1)
+            top = x.topk(2, 1)
+            return values, order, top[0], top[1]
+
+    class Chunks(nn.Module):
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            return list(x.chunk(2, 1))
+
+    class Sum(nn.Module):
+        def forward(self, x: tuple[torch.Tensor, torch.Tensor]):  # type: ignore[no-untyped-def]
+            return x[0] + x[1]
+
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm, self.head = nn.LSTM(4, 8, batch_first=True), nn.Linear(8, 2)
+
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            y, (state, cell) = self.lstm(x)
+            return self.head(y), state, cell
+
+    rows, cube = torch.zeros(2, 4), torch.zeros(3, 1, 8)
+    traced = [
+        ("pair", Pair(), (rows,)),
+        ("chain", Chain(), (rows,)),
+        ("nested", Nested(), (rows,)),
+        ("dictionary", Named(), (rows,)),
+        ("sorted", Sorted(), (rows,)),
+        ("chunks", Chunks(), (rows,)),
+        ("sum", Sum(), ((rows, rows),)),
+        ("lstm", Recurrent(), (rows[None],)),
+        ("gru", nn.GRU(8, 4, 2), (cube,)),
+        ("attention", nn.MultiheadAttention(8, 2), (cube, cube, cube)),
+    ]
+    scripted = [("pair", Pair()), ("chain", Chain()), ("sum", Sum())]
+    for name, module, example in traced:
+        module.requires_grad_(False)
+        program = torch.jit.trace(module.eval(), example, strict=name != "dictionary")
+        torch.jit.save(program, folder / f"{name}.pt")
+    for name, module in scripted:
+        torch.jit.save(torch.jit.script(module.eval()), folder / f"{name}_script.pt")
+
+
 def make_jax_functions() -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     import jax
     import jax.numpy as jnp
@@ -238,7 +393,14 @@ def write_jax(folder: Path) -> None:
 
 
 def main(framework: str, netron: str) -> None:
-    write = {"tensorflow": write_tensorflow, "torch": write_torch, "jax": write_jax}[framework]
+    write = {
+        "tensorflow": write_tensorflow,
+        "graphdef": write_graphdefs,
+        "nested": write_nested,
+        "torch": write_torch,
+        "tuples": write_tuples,
+        "jax": write_jax,
+    }[framework]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         with warnings.catch_warnings():

@@ -206,7 +206,7 @@ class NodeColumns:
             return _UNREADABLE_NODE
 
     def read_constant(self, node: int) -> dict[str, NDArray[Any]]:
-        """Return the value of a constant; nothing if it is not a number or cannot be read."""
+        """Return the value of a constant, numbers or texts; nothing if it cannot be read."""
         start, size = self.spans[node].tolist()
         try:
             message = proto.parse("NodeDef", self.data[start : start + size])
@@ -214,7 +214,8 @@ class NodeColumns:
             array = decode_tensor(tensors[0]) if tensors else np.zeros(0)
         except FormatError:
             return {}
-        return {"value": array} if array.size and array.dtype.kind in "biufc" else {}
+        is_known = array.dtype.kind in "biufcO"  # objects are texts
+        return {"value": array} if array.size and is_known else {}
 
 
 def scan_submessages(data: bytes, spans: Int64, field: int) -> Int64:

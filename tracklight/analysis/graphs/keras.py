@@ -73,6 +73,7 @@ class _Node:
     inputs: list[TensorRef] = field(default_factory=list)
     outputs: dict[str, TensorSpec] = field(default_factory=dict)
     """Known from the layers that read them, by output number."""
+    calls: int = 0
 
 
 class _ModelReader:
@@ -121,8 +122,9 @@ class _ModelReader:
         resolved = [[model.resolve(source) for source in call] for call in calls]
         nested = model.nested.get(name)
         if nested is None:
-            sources = [source for call in resolved for source in call]
-            self._add_inputs(self._nodes[model.get_path(name)], sources)
+            node = self._nodes[model.get_path(name)]
+            node.calls += len(calls)
+            self._add_inputs(node, [source for call in resolved for source in call])
             return
         width = max(map(len, resolved), default=0)
         self._connect(
@@ -274,6 +276,8 @@ def _describe(node: _Node) -> NodeDetails:
     config = node.layer.get("config")
     config = config if isinstance(config, dict) else {}
     attributes = {key: _format_value(value) for key, value in config.items() if key != "layers"}
+    if node.calls > 1:
+        attributes["calls"] = str(node.calls)
     dtype = get_layer_dtype(config)
     outputs = tuple(
         TensorSpec(it.dtype or dtype, it.shape) for it in _order_outputs(node.outputs)

@@ -106,6 +106,8 @@ class Graph:
     """Inconsistencies for the user, such as inputs that do not exist."""
     weights: Mapping[int, WeightReader] = field(default_factory=dict)
     """Readers of the weights, by the index of the node that owns them."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """What the header of a model file says: format, producer, versions."""
 
     def __len__(self) -> int:
         return len(self.names)

@@ -6,9 +6,7 @@ the command line).
 
 from __future__ import annotations
 
-import functools
 import re
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -19,13 +17,15 @@ from tracklight.analysis.graphs.graphdef import (
     parse_run_metadata,
 )
 from tracklight.analysis.graphs.keras import parse_keras
-from tracklight.analysis.graphs.model import Graph, NodeDetails, Shape, TensorSpec
-from tracklight.analysis.graphs.model_files.archives import ModelArchive
+from tracklight.analysis.graphs.model import Graph
 from tracklight.analysis.graphs.model_files.exported_program import (
     find_exported_program,
     parse_exported_program,
 )
+from tracklight.analysis.graphs.model_files.graph_builder import ModelArchive
+from tracklight.analysis.graphs.model_files.properties import read_properties
 from tracklight.analysis.graphs.model_files.tflite import TFLITE_MAGIC, parse_tflite
+from tracklight.analysis.graphs.model_files.torch_parameters import add_parameter_shapes
 from tracklight.analysis.graphs.model_files.torchscript import is_torchscript, parse_torchscript
 from tracklight.analysis.graphs.model_files.weight_files import (
     HDF5_MAGIC,
@@ -45,7 +45,7 @@ from tracklight.formats.proto import Message
 from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, iter_fields
 
 GRAPH_PARSERS: dict[str, Callable[[bytes], Graph]] = {
-    "graphs": lambda data: _add_parameter_shapes(parse_graphdef(data)),
+    "graphs": lambda data: add_parameter_shapes(parse_graphdef(data)),
     "graph_run_metadata": parse_run_metadata,
     "graph_run_metadata_graph": parse_run_metadata,
     "graph_keras_model": parse_keras,
@@ -112,7 +112,8 @@ def parse_graph_file(name: str, data: bytes) -> Graph:
         FormatError: The file has no graph or its format is not supported.
     """
     try:
-        graph = _choose_parser(name, data)(data)
+        parser = _choose_parser(name, data)
+        graph = parser(data)
     except FormatError as error:
         is_damaged = getattr(error.args[0], "code", "") in _DAMAGED
         raise (FormatError if is_damaged else GraphFileError)(
@@ -122,12 +123,15 @@ def parse_graph_file(name: str, data: bytes) -> Graph:
         raise GraphFileError(
             "graphs.no_nodes", 'cannot show "{name}": its graph has no nodes', name=name
         )
-    return graph
+    return replace(graph, properties=read_properties(_FORMATS.get(parser, ""), data))
 
 
 def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
     if not data:
         raise FormatError("files.empty", "the file is empty")
+    # The length at its start may look like the magic bytes of another format.
+    if is_safetensors(data):
+        return parse_safetensors
     for magic, description in _UNSUPPORTED.items():
         if data.startswith(magic):
             raise FormatError("graphs.wrong_kind", "it is {description}", description=description)
@@ -139,13 +143,11 @@ def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
         raise FormatError("graphs.event_file", "it is an event file; open its folder as a log")
     if data.startswith(_ZIP_MAGIC):
         return _parse_archive
-    if is_safetensors(data):
-        return parse_safetensors
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return parse_keras
     text = _find_text_head(data[:_HEAD_BYTES])
     if text is not None and is_stablehlo(text):
-        return lambda data: parse_stablehlo(data.decode("utf-8", "replace"))
+        return _parse_stablehlo_bytes
     if text is not None and (find_message_type(text) or name.endswith("txt")):
         return lambda data: parse_pbtxt(data.decode("utf-8-sig", "replace"))
     return _choose_message_parser(data)
@@ -169,9 +171,9 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
     if (7, LENGTH_DELIMITED) in fields and (1, LENGTH_DELIMITED) not in fields:
         return parse_onnx
     if (1, VARINT) in fields and (2, LENGTH_DELIMITED) in fields:
-        return lambda data: build_graph(get_graphdef(proto.parse("SavedModel", data)))
+        return _parse_saved_model
     if (1, LENGTH_DELIMITED) in fields and (3, LENGTH_DELIMITED) in fields:
-        return lambda data: build_graph(get_graphdef(proto.parse("MetaGraphDef", data)))
+        return _parse_meta_graph
     if fields & {(1, LENGTH_DELIMITED), (2, LENGTH_DELIMITED)}:
         return parse_graphdef
     raise FormatError("graphs.unknown_format", "it is not a supported model file")
@@ -194,6 +196,31 @@ def _parse_archive(data: bytes) -> Graph:
         "it is an archive, but neither a .keras file nor a model of torch.export (.pt2) or "
         "torch.jit.save; export it as one of them or as ONNX",
     )
+
+
+def _parse_stablehlo_bytes(data: bytes) -> Graph:
+    return parse_stablehlo(data.decode("utf-8", "replace"))
+
+
+def _parse_saved_model(data: bytes) -> Graph:
+    return build_graph(get_graphdef(proto.parse("SavedModel", data)))
+
+
+def _parse_meta_graph(data: bytes) -> Graph:
+    return build_graph(get_graphdef(proto.parse("MetaGraphDef", data)))
+
+
+_FORMATS: dict[Callable[[bytes], Graph], str] = {
+    parse_onnx: "onnx",
+    _parse_saved_model: "saved_model",
+    _parse_meta_graph: "meta_graph",
+    parse_tflite: "tflite",
+    parse_keras_hdf5: "hdf5",
+    parse_safetensors: "safetensors",
+    _parse_archive: "archive",
+    _parse_stablehlo_bytes: "stablehlo",
+}
+"""How the properties of a file are read."""
 
 
 def find_message_type(text: str) -> str | None:
@@ -238,99 +265,3 @@ def get_graphdef(message: Message) -> Message:
             raise FormatError("graphs.saved_model_empty", "the saved model has no graph")
         message = message.meta_graphs[0]
     return message if name == "GraphDef" else message.graph_def
-
-
-# ---- Parameters of PyTorch
-
-_TORCH_PARAMETER = "prim::GetAttr"
-#: Tensors of modules that are not trained.
-_BUFFERS = frozenset({"running_mean", "running_var", "num_batches_tracked"})
-
-_WEIGHT, _CHANNELS, _FEATURES, _OUTPUT_CHANNELS = "weight", "channels", "features", "outputs"
-#: What the inputs of an operation are, by position.
-_ROLES: dict[str, dict[int, str]] = {
-    "aten::linear": {1: _WEIGHT, 2: _FEATURES},
-    "aten::_convolution": {2: _OUTPUT_CHANNELS},
-    "aten::conv1d": {2: _OUTPUT_CHANNELS},
-    "aten::conv2d": {2: _OUTPUT_CHANNELS},
-    "aten::conv3d": {2: _OUTPUT_CHANNELS},
-    "aten::batch_norm": {1: _CHANNELS, 2: _CHANNELS},
-    "aten::instance_norm": {1: _CHANNELS, 2: _CHANNELS},
-    "aten::group_norm": {2: _CHANNELS, 3: _CHANNELS},
-    "aten::layer_norm": {2: _FEATURES, 3: _FEATURES},
-}
-
-
-def _add_parameter_shapes(graph: Graph) -> Graph:
-    """Infer the shapes of parameters in a graph that PyTorch's ``add_graph`` has written.
-
-    PyTorch logs the shapes of results but not of parameters, which are nodes ``prim::GetAttr``.
-    Where the operation that reads a parameter determines its shape, it is derived from the shapes
-    of the input and the result. The kernel size of a convolution is not in the log, so its weight
-    stays unknown.
-    """
-    if _TORCH_PARAMETER not in graph.ops:
-        return graph
-    describe = graph.describe
-
-    @functools.cache
-    def get_shapes() -> dict[int, Shape]:
-        return _infer_shapes(graph)
-
-    @functools.cache
-    def get_first_reads() -> frozenset[int]:
-        """Return the first read of each parameter: a shared module reads it several times."""
-        first: dict[str, int] = {}
-        for node, op in enumerate(graph.ops):
-            if op == _TORCH_PARAMETER:
-                first.setdefault(graph.names[node].rpartition("/")[0], node)
-        return frozenset(first.values())
-
-    def describe_parameter(node: int) -> NodeDetails:
-        details = describe(node)
-        if graph.ops[node] != _TORCH_PARAMETER or details.outputs:
-            return details
-        shape = get_shapes().get(node)
-        if shape is None:
-            return details
-        spec = TensorSpec("", shape)
-        is_trained = details.attributes.get("name") not in _BUFFERS and node in get_first_reads()
-        count = (spec.count_elements() or 0) if is_trained else 0
-        return replace(details, outputs=(spec,), parameters=count)
-
-    return replace(graph, describe=describe_parameter)
-
-
-def _infer_shapes(graph: Graph) -> dict[int, Shape]:
-    edges = graph.edges
-    inputs: dict[int, dict[int, int]] = defaultdict(dict)
-    ends = zip(edges.source.tolist(), edges.target.tolist(), edges.position.tolist(), strict=True)
-    for source, target, position in ends:
-        if graph.ops[target] in _ROLES:
-            inputs[target][position] = source
-    shapes: dict[int, Shape] = {}
-    for node, sources in inputs.items():
-        given = _get_shape(graph, sources[0]) if 0 in sources else None
-        result = _get_shape(graph, node)
-        for position, role in _ROLES[graph.ops[node]].items():
-            source = sources.get(position)
-            if source is not None and graph.ops[source] == _TORCH_PARAMETER:
-                shapes[source] = _infer_shape(role, given, result)
-    return shapes
-
-
-def _get_shape(graph: Graph, node: int) -> Shape:
-    outputs = graph.describe(node).outputs
-    return outputs[0].shape if outputs else None
-
-
-def _infer_shape(role: str, given: Shape, result: Shape) -> Shape:
-    """Return the shape of a parameter from the shapes of the input and the result."""
-    if not result or (role in (_WEIGHT, _CHANNELS) and not given):
-        return None
-    if role == _WEIGHT and given:
-        return (result[-1], given[-1])
-    if role == _FEATURES:
-        return (result[-1],)
-    shape = given if role == _CHANNELS else result
-    return (shape[1],) if shape and len(shape) > 1 else None

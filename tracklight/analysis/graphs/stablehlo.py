@@ -217,7 +217,9 @@ class FunctionParser:
     def _add_results(self, inputs: list[_ValueRef], rest: str) -> None:
         owner = self._regions[-1].owner
         if owner is not None:
-            owner.inputs += inputs
+            # A loop that returns one of its values unchanged has it as an input already.
+            known = {(id(source), output) for source, output in owner.inputs}
+            owner.inputs += [it for it in inputs if (id(it.source), it.output) not in known]
             return
         op = OUTPUT if self._is_entry else RESULT
         types = parse_types(rest)

@@ -29,7 +29,7 @@ from tracklight.formats.batch import Content
 from tracklight.formats.values import Tensor, decode_value
 from tracklight.plugin import Context, Source
 from tracklight.types import Kind, TagInfo
-from tracklight.util.hashing import hash_key
+from tracklight.util.files import hash_key
 from tracklight.util.lru_cache import LruCache
 
 #: The tag of the graph that belongs to a run as a whole.

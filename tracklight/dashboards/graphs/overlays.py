@@ -1,16 +1,24 @@
-"""Uploaded data of nodes: the files that the server keeps, and the responses about them."""
+"""Data of nodes: their weights, and what users upload for them.
+
+Uploaded data is kept by the server and shown as colors of the graph.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location
+from tracklight.analysis.graphs.model import format_shape
 from tracklight.analysis.graphs.model_files.node_data import (
     Overlay,
     OverlayScale,
@@ -20,6 +28,13 @@ from tracklight.analysis.graphs.model_files.node_data import (
     list_top_ranks,
     subtract_scales,
 )
+from tracklight.analysis.graphs.model_files.weight_files import (
+    WeightStatistics,
+    encode_npy,
+    format_values,
+    read_weights,
+    summarize_weights,
+)
 from tracklight.dashboards.graphs.schemas import (
     ColoringRequest,
     ColoringResponse,
@@ -27,8 +42,13 @@ from tracklight.dashboards.graphs.schemas import (
     OverlayRequest,
     OverlayResponse,
     OverlayRow,
+    WeightsFileRequest,
+    WeightsRequest,
+    WeightsResponse,
+    WeightsRow,
 )
 from tracklight.errors import LogError
+from tracklight.plugin import Blob
 
 _MAX_OVERLAYS = 16
 _MAX_RANKED = 20
@@ -156,3 +176,59 @@ def _iter_top_rows(location: Location, scales: _Scales) -> Iterator[OverlayNodeR
             baseline_value=None if baseline is None else float(baseline.value[rank]),
             ancestors=location.list_ancestors(subgraph.get_node_group(node), True),
         )
+
+
+# ---- weights
+
+_UNSAFE_FILENAME = re.compile(r"[^\w.-]+")
+_MAX_FILENAME_LENGTH = 100
+
+
+def build_weights(graph_index: GraphIndex, request: WeightsRequest) -> WeightsResponse:
+    """Return statistics of all tensors of a node; nothing for a group."""
+    arrays = _read(graph_index, request)
+    return WeightsResponse(
+        [
+            _make_row(summarize_weights(name, array), format_values(array))
+            for name, array in arrays.items()
+        ]
+    )
+
+
+def export_weights(graph_index: GraphIndex, request: WeightsFileRequest) -> Blob:
+    """Return one tensor as a NumPy file.
+
+    Raises:
+        UsageError: The node has no such tensor.
+    """
+    content = encode_npy(_read(graph_index, request), request.name)
+    name = _UNSAFE_FILENAME.sub("-", f"{request.path}-{request.name}").strip("-.") or "weights"
+    return Blob(content, "application/octet-stream", f"{name[-_MAX_FILENAME_LENGTH:]}.npy")
+
+
+def _read(graph_index: GraphIndex, request: WeightsRequest) -> Mapping[str, NDArray[Any]]:
+    location = graph_index.locate(request.path)
+    node = location.subgraph.hierarchy.node_by_path.get(location.path)
+    return {} if node is None else read_weights(location.subgraph.graph, node)
+
+
+def _make_row(statistics: WeightStatistics, values: str) -> WeightsRow:
+    return WeightsRow(
+        name=statistics.name,
+        dtype=statistics.dtype,
+        shape=format_shape(statistics.shape),
+        elements=math.prod(statistics.shape),
+        min=_find_finite(statistics.min),
+        max=_find_finite(statistics.max),
+        mean=_find_finite(statistics.mean),
+        std=_find_finite(statistics.std),
+        zeros=statistics.zeros,
+        nonfinite=statistics.nonfinite,
+        edges=statistics.edges,
+        counts=statistics.counts,
+        values=values,
+    )
+
+
+def _find_finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -36,6 +36,7 @@ from tracklight.analysis.graphs.statistics import (
 )
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.graphs.schemas import (
+    AttributeRow,
     CategoryCount,
     ChangeCounts,
     ChangedEdgeRow,
@@ -95,6 +96,7 @@ def build_overview(graph_index: GraphIndex) -> OverviewResponse:
         default_groups=list_default_groups(graph_index),
         changes=None if comparison is None else _count_changes(comparison.change),
         edge_changes=None if comparison is None else _count_changes(comparison.edges.change),
+        properties=[AttributeRow(*pair) for pair in graph.properties.items()],
     )
 
 

@@ -215,6 +215,8 @@ class OverviewResponse(msgspec.Struct):
     """Groups that are open in the default view."""
     changes: ChangeCounts | None
     edge_changes: ChangeCounts | None
+    properties: list[AttributeRow] = []
+    """What the header of a model file says, such as its format and who wrote it."""
 
 
 class ChildRow(msgspec.Struct):
@@ -522,6 +524,8 @@ class WeightsRow(msgspec.Struct):
     nonfinite: int
     edges: Float64
     counts: Float64
+    values: str = ""
+    """All values of a small tensor, the first and last ones of a larger one."""
 
 
 class WeightsResponse(msgspec.Struct):

@@ -4,5 +4,5 @@
 returns a `tracklight.analysis.graphs.model.Graph`; nothing in a file is run or unpickled. The
 formats of logged graphs (GraphDef, Keras JSON, ONNX, StableHLO) are in the package above;
 `tracklight.analysis.graphs.parsers` chooses the parser. `node_data` reads files with numbers for
-the nodes of a graph.
+the nodes of a graph, `torch_parameters` completes graphs that PyTorch has logged.
 """

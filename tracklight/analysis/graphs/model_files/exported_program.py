@@ -22,8 +22,11 @@ from tracklight.analysis.graphs.model import (
     Graph,
     TensorSpec,
 )
-from tracklight.analysis.graphs.model_files.archives import ModelArchive
-from tracklight.analysis.graphs.model_files.graph_builder import INITIALIZER, TensorGraphBuilder
+from tracklight.analysis.graphs.model_files.graph_builder import (
+    INITIALIZER,
+    ModelArchive,
+    TensorGraphBuilder,
+)
 from tracklight.analysis.graphs.onnx import get_common_scope
 from tracklight.errors import FormatError
 from tracklight.util.stack_trace import extract_python_line

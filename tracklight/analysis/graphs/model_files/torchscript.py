@@ -16,10 +16,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tracklight.analysis.graphs.model import INPUT, OUTPUT, Graph, TensorSpec
-from tracklight.analysis.graphs.model_files.archives import ModelArchive
-from tracklight.analysis.graphs.model_files.graph_builder import INITIALIZER, TensorGraphBuilder
+from tracklight.analysis.graphs.model_files.graph_builder import (
+    INITIALIZER,
+    ModelArchive,
+    TensorGraphBuilder,
+)
 from tracklight.errors import FormatError, Message
-from tracklight.formats.checkpoints.registry import open_tensor_bytes
+from tracklight.formats.checkpoints import open_tensor_bytes
 from tracklight.formats.checkpoints.safe_pickle import (
     GlobalName,
     OpaqueObject,
@@ -32,6 +35,26 @@ _MAX_NODES = 500_000
 _MAX_TEXT_CHARS = 200
 #: Attributes of classes in the source that list which tensors are trained, and which are not.
 _PARAMETERS = "__parameters__"
+#: Operators whose result is a list; the code of a model unpacks it in the same statement.
+_LIST_OPERATORS = frozenset(
+    f"aten::{name}"
+    for name in (
+        "broadcast_tensors",
+        "chunk",
+        "dsplit",
+        "hsplit",
+        "meshgrid",
+        "size",
+        "split",
+        "split_with_sizes",
+        "tensor_split",
+        "unbind",
+        "unsafe_chunk",
+        "unsafe_split",
+        "unsafe_split_with_sizes",
+        "vsplit",
+    )
+)
 #: Functions that only tell the compiler a type; the value is the last argument.
 _CASTS = {"annotate", "unchecked_cast", "uninitialized"}
 _BINARY = {
@@ -121,6 +144,8 @@ class _Interpreter:
         self._classes: dict[str, _Class] = {}
         self._functions: dict[str, ast.FunctionDef] = {}
         self._weights: dict[tuple[str, ...], _Value] = {}
+        #: The items of tuples, by the name of the tuple.
+        self.tuples: dict[str, list[_Any]] = {}
         self._count = 0
         self._skipped: set[str] = set()
         pickle = archive.find("data.pkl") or ""
@@ -379,8 +404,11 @@ class _Scope:
 
     def _assign(self, target: ast.expr, expression: ast.expr) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
-            value = self.evaluate(expression, len(target.elts))
-            parts = value if isinstance(value, list) else self._unpack(value, len(target.elts))
+            if isinstance(expression, ast.Tuple):  # several assignments at once, without a tuple
+                parts = [self.evaluate(part) for part in expression.elts]
+            else:
+                value = self.evaluate(expression, len(target.elts))
+                parts = value if isinstance(value, list) else self._unpack(value, len(target.elts))
             for element, part in zip(target.elts, parts, strict=False):
                 if isinstance(element, ast.Name):
                     self.variables[element.id] = part
@@ -391,7 +419,21 @@ class _Scope:
 
     def _unpack(self, value: _Any, count: int) -> list[_Any]:
         results = self._interpreter.add_node("prim::TupleUnpack", [value], {}, self._scope, count)
-        return [*results]
+        known = self._interpreter.tuples.get(value.name) if isinstance(value, _Value) else None
+        if known is None or len(known) != count:
+            return [*results]
+        # Literals stay known: a branch can depend on a flag that a function returns.
+        pairs = zip(known, results, strict=True)
+        return [item if isinstance(item, _Literal) else result for item, result in pairs]
+
+    def _construct(self, kind: str, values: list[_Any]) -> _Any:
+        """Add a node that makes a tuple or a dictionary of tensors, as PyTorch and Netron do."""
+        if not any(True for _ in _iter_values(values)):
+            return values
+        (result,) = self._interpreter.add_node(f"prim::{kind}", values, {}, self._scope)
+        if kind == "TupleConstruct":
+            self._interpreter.tuples[result.name] = values
+        return result
 
     # ---- Expressions
 
@@ -401,10 +443,12 @@ class _Scope:
             return self.variables.get(node.id) or _Literal(node.id)
         if isinstance(node, ast.Constant):
             return _Literal(repr(node.value)[:_MAX_TEXT_CHARS])
-        if isinstance(node, (ast.List, ast.Tuple)):
+        if isinstance(node, ast.List):
             return [self.evaluate(element) for element in node.elts]
+        if isinstance(node, ast.Tuple):
+            return self._construct("TupleConstruct", [self.evaluate(it) for it in node.elts])
         if isinstance(node, ast.Dict):
-            return [self.evaluate(value) for value in node.values]
+            return self._construct("DictConstruct", [self.evaluate(it) for it in node.values])
         if isinstance(node, ast.Attribute):
             return self._get_attribute(node)
         if isinstance(node, ast.Call):
@@ -464,7 +508,11 @@ class _Scope:
         function = node.func
         if isinstance(function, ast.Name):
             if function.id in _CASTS:
-                return self.evaluate(node.args[-1]) if len(node.args) > 1 else _Literal("None")
+                value = self.evaluate(node.args[-1]) if len(node.args) > 1 else _Literal("None")
+                if _get_dotted_name(node.args[0]) == "number" and isinstance(value, _Value):
+                    # The text of an operator that turns a tensor into a number.
+                    return self._add_call("aten::ScalarImplicit", [value], {}, 1)
+                return value
             if function.id == "getattr" and isinstance(node.args[1], ast.Constant):
                 base = self.evaluate(node.args[0])
                 if isinstance(base, _Module):
@@ -508,7 +556,15 @@ class _Scope:
             name: value.text for name, value in keywords.items() if isinstance(value, _Literal)
         }
         inputs = [*arguments, *keywords.values()]
-        results = self._interpreter.add_node(op, inputs, attributes, self._scope, outputs)
+        is_list = outputs > 1 and op in _LIST_OPERATORS
+        count = 1 if is_list else outputs
+        results = self._interpreter.add_node(op, inputs, attributes, self._scope, count)
+        if is_list:
+            return [
+                *self._interpreter.add_node(
+                    "prim::ListUnpack", [*results], {}, self._scope, outputs
+                )
+            ]
         return results[0] if outputs == 1 else [*results]
 
 

@@ -1,4 +1,4 @@
-"""Parse model files that have weights: Keras files, and safetensors.
+"""Parse model files that have weights, and compute statistics of the weights of a node.
 
 A Keras file (``model.save("model.keras")``, or ``"model.h5"``) has the description of the model, so
 its graph is shown, and the weights belong to its layers. A safetensors file has only tensors: its
@@ -11,10 +11,12 @@ from __future__ import annotations
 import io
 import json
 import math
+import struct
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.graphs.keras import parse_keras
@@ -25,11 +27,11 @@ from tracklight.analysis.graphs.model import (
     WeightReader,
     format_output,
 )
-from tracklight.analysis.graphs.model_files.archives import ModelArchive
-from tracklight.analysis.graphs.model_files.graph_builder import TensorGraphBuilder
-from tracklight.errors import FormatError, MissingDependencyError
+from tracklight.analysis.graphs.model_files.graph_builder import ModelArchive, TensorGraphBuilder
+from tracklight.errors import FormatError, MissingDependencyError, UsageError
+from tracklight.formats.checkpoints import open_tensor_bytes
 from tracklight.formats.checkpoints.hdf5 import read_root_attribute
-from tracklight.formats.checkpoints.registry import open_tensor_bytes
+from tracklight.types import Float64
 
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 
@@ -197,3 +199,121 @@ def _make_reader(data: bytes, keys: dict[str, str], file_name: str = _FILE_NAME)
         return {name: tensors.read(key) for name, key in keys.items()}
 
     return read
+
+
+# ---- weights
+
+_BINS = 40
+#: Larger tensors are abbreviated.
+_MAX_LISTED_VALUES = 256
+_LINE_CHARACTERS = 46
+#: A node of a damaged file may have any number of them.
+_MAX_TENSORS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class WeightStatistics:
+    """A tensor of weights. Statistics are of finite values, NaN if there are none, as in texts."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    min: float
+    max: float
+    mean: float
+    std: float
+    zeros: int
+    nonfinite: int
+    edges: Float64
+    """The edges of the bins, one more than ``counts``; empty without finite values."""
+    counts: Float64
+
+
+def read_weights(graph: Graph, node: int) -> Mapping[str, NDArray[Any]]:
+    """Return the weights of a node by name, numbers or texts; nothing if it has none.
+
+    Raises:
+        FormatError: The weights are damaged.
+    """
+    reader = graph.weights.get(node)
+    try:
+        arrays = {} if reader is None else reader()
+    except (ValueError, TypeError, IndexError, struct.error) as error:
+        raise FormatError(
+            "graphs.damaged_weights", "the weights of this node are damaged: {error}", error=error
+        ) from None
+    return {
+        name: array if array.dtype.kind in "biufc" else _decode_texts(array)
+        for name, array in [*arrays.items()][:_MAX_TENSORS]
+        if array.dtype.kind in "biufcOSU"
+    }
+
+
+def _decode_texts(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of texts; other objects, which only damaged files have, as their text."""
+    texts = [
+        item.decode("utf-8", "replace") if isinstance(item, bytes) else str(item)
+        for item in array.reshape(-1).tolist()
+    ]
+    return np.array(texts, np.str_).reshape(array.shape)
+
+
+def summarize_weights(name: str, array: NDArray[Any]) -> WeightStatistics:
+    """Return the statistics of a tensor. Those of complex numbers are of their magnitudes."""
+    is_text = array.dtype.kind == "U"
+    values = np.abs(array) if array.dtype.kind == "c" else array
+    values = np.zeros(0) if is_text else values.reshape(-1).astype(np.float64)
+    finite = values[np.isfinite(values)]
+    has_values = len(finite) > 0
+    counts, edges = np.zeros(0), np.zeros(0)
+    if has_values:
+        low, high = float(finite.min()), float(finite.max())
+        if np.isfinite(high - low):
+            counts, edges = _count_bins(finite, low, high)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return WeightStatistics(
+            name=name,
+            dtype="string" if is_text else array.dtype.name,
+            shape=array.shape,
+            min=float(finite.min()) if has_values else np.nan,
+            max=float(finite.max()) if has_values else np.nan,
+            mean=float(finite.mean()) if has_values else np.nan,
+            std=float(finite.std()) if has_values else np.nan,
+            zeros=int(np.count_nonzero(finite == 0)),
+            nonfinite=len(values) - len(finite),
+            edges=edges,
+            counts=counts,
+        )
+
+
+def _count_bins(finite: Float64, low: float, high: float) -> tuple[Float64, Float64]:
+    try:
+        counts, edges = np.histogram(finite, _BINS, (low, high))
+    except ValueError:  # the range is too small for so many bins
+        return np.array([float(len(finite))]), np.array([low, high])
+    return counts.astype(np.float64), edges
+
+
+def format_values(array: NDArray[Any]) -> str:
+    """Return the values as text: all of a small tensor, the first and last of a larger one."""
+    return np.array2string(
+        array,
+        max_line_width=_LINE_CHARACTERS,
+        precision=5,
+        separator=", ",
+        threshold=_MAX_LISTED_VALUES,
+        edgeitems=3,
+    )
+
+
+def encode_npy(arrays: Mapping[str, NDArray[Any]], name: str) -> bytes:
+    """Return one of the tensors of a node as an ``.npy`` file.
+
+    Raises:
+        UsageError: The node has no weights of this name.
+    """
+    if name not in arrays:
+        raise UsageError("graphs.no_weights", 'the node has no weights "{name}"', name=name)
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(arrays[name]), allow_pickle=False)
+    return buffer.getvalue()

@@ -65,7 +65,7 @@ export function createGraphParams({ url, preferences }: Pick<Context, 'url' | 'p
     combine: url.param('node-data-groups', codec.choice(COMBINE_MODES, 'max'), 'max'),
     direction: url.param('direction', codec.choice(DIRECTIONS, 'down'), 'down'),
     foldSeries: url.param('collapse-series', codec.flag, true),
-    /** Groups whose auxiliary nodes are shown. */
+    /** Groups whose auxiliary nodes are in the main graph. */
     expandedAuxiliary: url.param('show-auxiliary', codec.list, []),
     /** Nodes that the user moved into the main graph or out of it. */
     movedNodes: url.param('moved-nodes', codec.list, []),

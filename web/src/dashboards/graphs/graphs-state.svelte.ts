@@ -47,6 +47,8 @@ export class GraphsState {
   #isRestorePending = false;
   /** The view that was last written to the URL or read from it. */
   #savedView = '';
+  /** The next drawing is to be shown as a whole. */
+  #isFitPending = false;
   #pendingNode: PendingNode | null = null;
   #saveViewTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -112,16 +114,25 @@ export class GraphsState {
     this.viewport.reveal(id);
   }
 
-  /** Handle a click on a node: select it, or show the nodes behind a placeholder. */
+  /** Handle a click on a node: select it, or show or hide the nodes of a placeholder. */
   activate(id: string, expands = false): void {
     const node = this.#findNode(id);
     const placeholder = node?.kind === 'placeholder' ? parsePlaceholder(id) : null;
     if (placeholder?.kind === 'auxiliary') {
-      const { expandedAuxiliary } = this.params;
-      expandedAuxiliary.set([...expandedAuxiliary.value, placeholder.group], 'push');
+      const parent = this.viewport.drawing.byId.get(id)?.parent ?? '';
+      if (parent === '') this.#isFitPending = true;
+      else this.viewport.keepInPlace(parent);
+      toggleItem(this.params.expandedAuxiliary, placeholder.group, 'push');
     } else if (placeholder) this.queries.loadMore(placeholder.group);
     else if (expands && node && isExpandable(node)) this.toggleGroup(id);
     else this.select(id);
+  }
+
+  /** Return whether the auxiliary nodes beside this one are in the main graph. */
+  isAuxiliaryExpanded(id: string): boolean {
+    const parent = this.viewport.drawing.byId.get(id)?.parent ?? '';
+    const group = this.visibleGroups?.get(parent)?.id ?? '';
+    return this.params.expandedAuxiliary.value.includes(group);
   }
 
   isLeaf(id: string): boolean {
@@ -232,6 +243,8 @@ export class GraphsState {
     const isFirst = this.#viewedGraph !== this.catalog.referenceKey;
     const revealed = this.#pendingNode?.id ?? (isFirst ? this.params.node.value : null);
     if (isFirst || this.#isRestorePending) this.#restoreView();
+    else if (this.#isFitPending) this.viewport.fit();
+    this.#isFitPending = false;
     if (revealed !== null && this.viewport.drawing.byId.has(revealed)) {
       this.#pendingNode = null;
       this.viewport.reveal(revealed);

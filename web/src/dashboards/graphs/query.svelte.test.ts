@@ -76,7 +76,7 @@ function makeParams(): ReturnType<typeof createGraphParams> {
   return createGraphParams({ url: { param }, preferences: { param } });
 }
 
-async function openGraph(open: readonly string[] | null) {
+async function openGraph(open: readonly string[] | null, list: GraphsResponse = LIST) {
   const transport = new FakeTransport();
   const cache = new QueryCache({ transport });
   const params = makeParams();
@@ -88,18 +88,20 @@ async function openGraph(open: readonly string[] | null) {
     runs: { visible: [] },
   } as unknown as Context;
   let queries!: GraphQueries;
+  let catalog!: GraphCatalog;
   const stop = $effect.root(() => {
-    queries = new GraphQueries(context, params, new GraphCatalog(context, params));
+    catalog = new GraphCatalog(context, params);
+    queries = new GraphQueries(context, params, catalog);
   });
   await update();
-  await transport.get().respond(LIST);
+  await transport.get().respond(list);
   await update();
   const findLast = (route: string) => {
     const found = transport.sent.findLast((request) => request.route === route);
     if (!found) throw new Error(`no request for ${route}`);
     return found;
   };
-  return { params, queries, findLast, stop };
+  return { params, queries, findLast, stop, catalog, transport };
 }
 
 async function update(): Promise<void> {
@@ -130,6 +132,27 @@ test('without a link the groups of the default view are expanded', async () => {
   expect(queries.openGroups).toEqual(['net']);
   const { groups } = findLast('POST graphs/groups').body as GroupsRequest;
   expect(groups).toEqual(['net']);
+  stop();
+});
+
+test('groups of the graph before are not requested of another one', async () => {
+  const graphs = [...LIST.graphs, ...LIST.graphs.map((row) => ({ ...row, id: 'other' }))];
+  const { queries, findLast, stop, catalog, transport } = await openGraph(null, {
+    ...LIST,
+    graphs,
+  });
+  await findLast('GET graphs/about').respond({ default_groups: ['net'] });
+  await update();
+  await findLast('POST graphs/groups').respond({ groups: [makeGroup('')] });
+  await update();
+  await findLast('POST graphs/groups').respond({ groups: [makeGroup('net')] });
+  await update();
+  expect(queries.openGroups).toEqual(['net']);
+  catalog.open('other');
+  await update();
+  const requests = transport.sent.filter(({ route }) => route === 'POST graphs/groups');
+  const bodies = requests.map(({ body }) => body as GroupsRequest);
+  expect(bodies.filter(({ id }) => id === 'other').map(({ groups }) => groups)).toEqual([['']]);
   stop();
 });
 

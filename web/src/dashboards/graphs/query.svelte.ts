@@ -23,7 +23,15 @@ import { isPlaceholder } from './visible-graph';
 
 // A reference has the fingerprint of the logged graph. Comparisons and uploads have none: they
 // show the graphs as they were when they were opened.
-const overviewQuery = defineQuery('GET graphs/about', { scope: 'immutable' });
+const overviewQuery = defineQuery<
+  'GET graphs/about',
+  GraphRequest,
+  OverviewResponse,
+  OverviewResponse & { readonly reference: GraphRequest }
+>('GET graphs/about', {
+  scope: 'immutable',
+  select: (overview, reference) => ({ ...overview, reference }),
+});
 const statisticsQuery = defineQuery('GET graphs/statistics', { scope: 'immutable', maxCost: 20 });
 const overlayQuery = defineQuery('GET graphs/overlay', { scope: 'immutable', maxCost: 20 });
 const coloringQuery = defineQuery('GET graphs/paint', { scope: 'immutable' });
@@ -87,7 +95,7 @@ const isSameGraph = (previous: GraphRequest, next: GraphRequest): boolean =>
 
 /** Everything that is loaded of the current graph. Create it where effects can be created. */
 export class GraphQueries {
-  readonly overview: Query<OverviewResponse>;
+  readonly overview: Query<OverviewResponse & { readonly reference: GraphRequest }>;
   readonly statistics: Query<StatisticsResponse>;
   /** The uploaded node data that the nodes are colored by. */
   readonly overlay: Query<OverlayResponse>;
@@ -126,7 +134,11 @@ export class GraphQueries {
     this.#groups = new QueryMap(
       queries,
       groupQuery,
-      (group) => withReference({ group, fold: fold(), limit: this.#getLimit(group) }),
+      (group) => {
+        // When another graph is opened, there are still the queries of the groups of the last one.
+        const isOpen = group === '' || this.openGroups.includes(group);
+        return withReference(isOpen ? { group, fold: fold(), limit: this.#getLimit(group) } : null);
+      },
       { keepPrevious: isSameGraph },
     );
     this.#colorings = new QueryMap(
@@ -202,9 +214,12 @@ export class GraphQueries {
   }
 
   /** Paths of the expanded groups: those in the URL, or those of the default view. */
-  readonly openGroups = $derived.by<readonly string[]>(
-    () => this.#params.open.value ?? this.overview.data?.default_groups ?? [],
-  );
+  readonly openGroups = $derived.by<readonly string[]>(() => {
+    const { data } = this.overview;
+    const { reference } = this.#catalog;
+    const isCurrent = data && reference && isSameGraph(data.reference, reference);
+    return this.#params.open.value ?? (isCurrent ? data.default_groups : []);
+  });
 
   /** The root and the expanded groups. */
   readonly #visible = $derived.by(() =>

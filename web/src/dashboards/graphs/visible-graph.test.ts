@@ -86,4 +86,18 @@ test('hidden nodes are counted by role in a placeholder', () => {
   expect(root?.stubs).toEqual(new Map([['y', { inputs: ['c'], outputs: [] }]]));
   const placeholders = [...(root?.auxiliaryIds ?? [])].map(parsePlaceholder);
   expect(placeholders.map((one) => one?.kind)).toEqual(['auxiliary', 'notLoaded']);
+  const expanded = { ...options, expandedAuxiliary: new Set(['']) };
+  const shown = buildVisibleGroups(groups, new Set(), expanded).get('');
+  const labels = shown?.nodes.map(({ label }) => label);
+  expect(labels).toEqual(['x', 'c', 'y', 'z', 'Hide 2 auxiliary nodes', '1 more node']);
+  expect(shown?.edges).toEqual(edges);
+  expect(shown?.stubs.size).toBe(0);
+});
+
+test('unconnected nodes stay beside the main graph', () => {
+  const nodes = [node('x'), node('c', { role: 'constant' }), node('n', { role: 'lonely' })];
+  const groups = groupsOf(['', nodes]);
+  const options = { ...NO_OPTIONS, expandedAuxiliary: new Set(['']) };
+  const shown = buildVisibleGroups(groups, new Set(), options).get('');
+  expect([...(shown?.auxiliaryIds ?? [])]).toEqual(['n', ' aside']);
 });

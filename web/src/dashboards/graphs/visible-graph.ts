@@ -12,7 +12,7 @@ import {
 
 /** What is shown of expanded groups. */
 export interface VisibilityOptions {
-  /** Groups whose auxiliary nodes are shown. */
+  /** Groups whose auxiliary nodes are in the main graph. */
   readonly expandedAuxiliary: ReadonlySet<string>;
   /** Nodes that the user moved into the main graph or out of it. */
   readonly movedNodes: ReadonlySet<string>;
@@ -142,12 +142,14 @@ function buildVisibleGroup(
   const isExpanded = expandedAuxiliary.has(group.id);
   const missing = group.total - group.nodes.length;
   const placeholders = [
-    ...(auxiliary.length > 0 && !isExpanded ? [makeAuxiliaryPlaceholder(group.id, auxiliary)] : []),
+    ...(auxiliary.length > 0 ? [makeAuxiliaryPlaceholder(group.id, auxiliary, isExpanded)] : []),
     ...(missing > 0 ? [makeMorePlaceholder(group.id, missing)] : []),
   ];
   const hidden = new Set(isExpanded ? [] : auxiliary);
   const shown = removeNodes(group, hidden);
-  const beside = [...(isExpanded ? auxiliary : []), ...placeholders];
+  // Without edges, nodes have no place in the main graph.
+  const lonely = isExpanded ? auxiliary.filter(({ role }) => role === 'lonely') : [];
+  const beside = [...lonely, ...placeholders];
   return {
     ...shown,
     nodes: [...shown.nodes, ...placeholders],
@@ -205,14 +207,19 @@ const ROLE_LABELS: Readonly<Record<AuxiliaryRole | 'manual', (args: { count: num
     manual: m.auxiliaryManual,
   };
 
-function makeAuxiliaryPlaceholder(group: string, nodes: readonly GraphNode[]): GraphNode {
+function makeAuxiliaryPlaceholder(
+  group: string,
+  nodes: readonly GraphNode[],
+  isExpanded: boolean,
+): GraphNode {
   const counts = new Map<AuxiliaryRole | 'manual', number>();
   for (const { role } of nodes) {
     const key = role ?? 'manual';
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   const subtitle = [...counts].map(([role, count]) => ROLE_LABELS[role]({ count })).join(' · ');
-  const label = m.auxiliaryTitle({ count: nodes.length });
+  const count = nodes.length;
+  const label = isExpanded ? m.auxiliaryHide({ count }) : m.auxiliaryTitle({ count });
   return makePlaceholder(`${group}${AUXILIARY_SUFFIX}`, label, subtitle);
 }
 

@@ -39,7 +39,6 @@ export interface DrawnEdge {
   readonly owner: string;
   readonly edge: GraphEdge;
   readonly route: readonly LayoutPoint[];
-  readonly isAuxiliary: boolean;
   /** Paths of both ends; an end outside of the group is the node next to the group. */
   readonly source: string;
   readonly target: string;
@@ -126,7 +125,7 @@ export function buildDrawing(layout: NestedLayout, groups: VisibleGroups): Graph
     return found ? [{ ...placed, ...found, isOpen: groups.has(placed.id) }] : [];
   });
   const byId = new Map(nodes.map((node) => [node.id, node]));
-  const edges = layout.edges.flatMap(({ owner, index, route, isAuxiliary }) => {
+  const edges = layout.edges.flatMap(({ owner, index, route }) => {
     const group = groups.get(owner);
     const edge = group?.edges[index];
     if (!group || !edge) return [];
@@ -134,9 +133,7 @@ export function buildDrawing(layout: NestedLayout, groups: VisibleGroups): Graph
       end === null ? edge.portKey : (group.nodes[end]?.id ?? '');
     const [source, target] = [getId(edge.source), getId(edge.target)];
     const hasArrowHead = edge.target !== null && byId.get(target)?.isOpen !== true;
-    return [
-      { id: `${owner} ${index}`, owner, edge, route, isAuxiliary, source, target, hasArrowHead },
-    ];
+    return [{ id: `${owner} ${index}`, owner, edge, route, source, target, hasArrowHead }];
   });
   return { width: layout.width, height: layout.height, nodes, edges, byId };
 }
@@ -223,11 +220,19 @@ export interface EdgeLabel extends LayoutPoint {
 
 const LETTER_WIDTH_PX = 5.6;
 const LABEL_GAP_PX = 5;
+/** Free space around a label, in total. */
+const LABEL_SPACE = { width: 16, height: 8 };
 /** Positions along the longest segment of an edge, the preferred one first. */
 const LABEL_POSITIONS = [0.5, 0.38, 0.62, 0.26, 0.74];
 
-/** Place the labels of edges, the largest tensors first, without overlaps. */
-export function placeEdgeLabels(edges: readonly DrawnEdge[]): EdgeLabel[] {
+/**
+ * Place the labels of edges, the largest tensors first. Labels do not touch each other or nodes;
+ * one without a free position is left out.
+ */
+export function placeEdgeLabels(
+  edges: readonly DrawnEdge[],
+  nodes: readonly Box[] = [],
+): EdgeLabel[] {
   // Edges across the boundary of a group have their label outside of it.
   const labeled = edges.filter(
     ({ edge }) =>
@@ -235,15 +240,64 @@ export function placeEdgeLabels(edges: readonly DrawnEdge[]): EdgeLabel[] {
   );
   labeled.sort((a, b) => (b.edge.elementCount ?? 0) - (a.edge.elementCount ?? 0));
   const labels: EdgeLabel[] = [];
-  const occupied: Box[] = [];
+  const occupied = new BoxIndex();
+  for (const node of nodes) occupied.add(node);
+  const isRepeated = makeRepetitionTest(labeled);
   for (const edge of labeled) {
+    if (isRepeated(edge)) continue;
     const label = findLabelPosition(edge, occupied);
     if (label) labels.push(label);
   }
   return labels;
 }
 
-function findLabelPosition({ id, edge, route }: DrawnEdge, occupied: Box[]): EdgeLabel | null {
+/** Of more equal labels at one side of a node, only the first is shown. */
+const MAX_EQUAL_LABELS = 6;
+
+/** Return a function that tells whether a label was shown for another edge of a busy node. */
+function makeRepetitionTest(edges: readonly DrawnEdge[]): (edge: DrawnEdge) => boolean {
+  const listSides = ({ source, target, edge: { label } }: DrawnEdge): string[] => [
+    `${source} > ${label}`,
+    `${target} < ${label}`,
+  ];
+  const counts = new Map<string, number>();
+  for (const side of edges.flatMap(listSides)) counts.set(side, (counts.get(side) ?? 0) + 1);
+  const shown = new Set<string>();
+  return (edge) => {
+    const busy = listSides(edge).filter((side) => (counts.get(side) ?? 0) > MAX_EQUAL_LABELS);
+    if (busy.some((side) => shown.has(side))) return true;
+    for (const side of busy) shown.add(side);
+    return false;
+  };
+}
+
+/** Boxes by horizontal bands, to find those that overlap another one. */
+class BoxIndex {
+  static readonly #BAND_PX = 64;
+  readonly #bands = new Map<number, Box[]>();
+
+  add(box: Box): void {
+    for (const band of BoxIndex.#listBands(box)) {
+      const boxes = this.#bands.get(band);
+      if (boxes) boxes.push(box);
+      else this.#bands.set(band, [box]);
+    }
+  }
+
+  overlaps(box: Box): boolean {
+    return BoxIndex.#listBands(box).some((band) =>
+      this.#bands.get(band)?.some((other) => boxesOverlap(box, other)),
+    );
+  }
+
+  static #listBands({ y, height }: Box): number[] {
+    const first = Math.floor((y - height / 2) / BoxIndex.#BAND_PX);
+    const last = Math.floor((y + height / 2) / BoxIndex.#BAND_PX);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  }
+}
+
+function findLabelPosition({ id, edge, route }: DrawnEdge, occupied: BoxIndex): EdgeLabel | null {
   const segment = findLongestSegment(route);
   if (!segment) return null;
   const { start, end } = segment;
@@ -253,9 +307,15 @@ function findLabelPosition({ id, edge, route }: DrawnEdge, occupied: Box[]): Edg
   for (const position of LABEL_POSITIONS) {
     const x = start.x + (end.x - start.x) * easeInOut(position) + shift;
     const y = start.y + (end.y - start.y) * position;
-    const box = { x: isBesideEdge ? x + width / 2 : x, y, width, height: EDGE_LABEL_SIZE };
-    if (occupied.some((other) => boxesOverlap(box, other))) continue;
-    occupied.push(box);
+    const center = { x: isBesideEdge ? x + width / 2 : x, y };
+    const height = EDGE_LABEL_SIZE;
+    const space = {
+      ...center,
+      width: width + LABEL_SPACE.width,
+      height: height + LABEL_SPACE.height,
+    };
+    if (occupied.overlaps(space)) continue;
+    occupied.add({ ...center, width, height });
     return { id, x, y, text: edge.label, isBesideEdge };
   }
   return null;

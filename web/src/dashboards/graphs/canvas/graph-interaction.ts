@@ -43,7 +43,6 @@ function findEdge(
 ): DrawnEdge | null {
   let [nearest, least]: [DrawnEdge | null, number] = [null, maxDistance];
   for (const edge of edges) {
-    if (edge.isAuxiliary) continue;
     for (let end = 1; end < edge.route.length; end++) {
       const start = edge.route[end - 1] ?? point;
       const distance = getSegmentDistance(point, start, edge.route[end] ?? point);

@@ -49,6 +49,8 @@ export class GraphViewport {
   #targetView: ViewTransform | null = null;
   /** How the current view was computed, until it is changed by panning, zooming or revealing. */
   #automaticView: AutomaticView | null = null;
+  /** Size of the legend in the bottom left corner, including its margins. */
+  #legend: Size = { width: 0, height: 0 };
   readonly #layoutClient = new LayoutClient();
 
   /** Set the size of the canvas; the point in its center stays there, or the graph is fitted again. */
@@ -67,6 +69,15 @@ export class GraphViewport {
     this.pan(dx, dy);
     const target = this.#targetView;
     if (target) this.#targetView = { ...target, x: target.x + dx, y: target.y + dy };
+  }
+
+  /** Set the size of the legend; a view that was computed keeps nodes out of it. */
+  setLegendSize(size: Size): void {
+    if (size.width === this.#legend.width && size.height === this.#legend.height) return;
+    this.#legend = size;
+    const automatic = this.#automaticView;
+    if (automatic && automatic.view === (this.#targetView ?? this.view))
+      this.#showAutomaticView(automatic.compute);
   }
 
   /** Keep a node in its place on the screen during the next layout. */
@@ -144,7 +155,7 @@ export class GraphViewport {
   }
 
   #showAutomaticView(compute: AutomaticView['compute']): void {
-    const view = compute(this.drawing, this.size);
+    const view = avoidLegend(compute, this.drawing, this.size, this.#legend);
     this.#automaticView = { compute, view };
     this.#moveTo(view);
   }
@@ -209,6 +220,42 @@ function getInitialView(drawing: Size, screen: Size): ViewTransform {
   const view = centerView(drawing, screen, READABLE_SCALE);
   const isWider = drawing.width * READABLE_SCALE > screen.width;
   return { ...view, x: isWider ? view.x : Math.max(view.x, VIEW_MARGIN_PX), y: VIEW_MARGIN_PX };
+}
+
+/** Compute a view; to the right of or above the legend if that would cover nodes. */
+export function avoidLegend(
+  compute: AutomaticView['compute'],
+  drawing: Size & Pick<GraphDrawing, 'nodes'>,
+  screen: Size,
+  legend: Size,
+): ViewTransform {
+  const view = compute(drawing, screen);
+  if (!isNodeCovered(drawing, view, screen, legend)) return view;
+  const { width, height } = legend;
+  const views: ViewTransform[] = [];
+  // On a small screen, there is no room beside the legend.
+  if (width < screen.width / 2) {
+    const right = compute(drawing, { ...screen, width: screen.width - width });
+    views.push({ ...right, x: right.x + width });
+  }
+  if (height < screen.height / 2)
+    views.push(compute(drawing, { ...screen, height: screen.height - height }));
+  const free = views.filter((it) => !isNodeCovered(drawing, it, screen, legend));
+  return free.sort((one, other) => other.scale - one.scale)[0] ?? view;
+}
+
+function isNodeCovered(
+  { nodes }: Pick<GraphDrawing, 'nodes'>,
+  { x, y, scale }: ViewTransform,
+  screen: Size,
+  legend: Size,
+): boolean {
+  const top = screen.height - legend.height;
+  return nodes.some(
+    (node) =>
+      (node.x - node.width / 2) * scale + x < legend.width &&
+      (node.y + node.height / 2) * scale + y > top,
+  );
 }
 
 function centerView(drawing: Size, screen: Size, scale: number): ViewTransform {

@@ -100,7 +100,11 @@ function getExtent(
 
 /** At least this many nodes with the same neighbors form a grid instead of one wide layer. */
 const MIN_GRID_NODES = 7;
-const GRID_GAP_PX = 10;
+/** Edges pass between the columns, one way for inputs and one for outputs, and enter from above. */
+const COLUMN_GAP_PX = 34;
+const ROW_GAP_PX = 30;
+/** The distance of an edge from the side of the node that it passes. */
+const CHANNEL_PX = 11;
 /** Width divided by height. */
 const GRID_ASPECT_RATIO = 2.4;
 /** Nodes with more neighbors are not put into grids, which would hide how they are connected. */
@@ -169,8 +173,8 @@ function listSimilarNodes({ nodes, edges }: LayoutLevel): number[][] {
 function createGrid(members: readonly number[], nodes: readonly LayoutNode[]): NodeGrid {
   const sizes = members.flatMap((node) => nodes[node] ?? []);
   const cell = {
-    width: Math.max(...sizes.map(({ width }) => width)) + GRID_GAP_PX,
-    height: Math.max(...sizes.map(({ height }) => height)) + GRID_GAP_PX,
+    width: Math.max(...sizes.map(({ width }) => width)) + COLUMN_GAP_PX,
+    height: Math.max(...sizes.map(({ height }) => height)) + ROW_GAP_PX,
   };
   const ideal = Math.sqrt((members.length * GRID_ASPECT_RATIO * cell.height) / cell.width);
   const columns = Math.min(members.length, Math.max(2, Math.round(ideal)));
@@ -190,7 +194,10 @@ function getPositionInGrid(
   };
 }
 
-/** Continue the route of an edge from the border of a grid to the node inside. */
+/**
+ * Continue the route of an edge from the border of a grid to the node inside. It passes beside the
+ * nodes above and below: behind them, it would look like an edge of theirs.
+ */
 function extendRoute(
   route: readonly LayoutPoint[],
   edge: LayoutEdge | undefined,
@@ -202,8 +209,24 @@ function extendRoute(
   const { source, target } = edge;
   const [from, to] = [centers[source], centers[target]];
   const getHalf = (node: number): number => (nodes[node]?.height ?? 0) / 2;
-  const start = gridOf.has(source) && from ? [{ x: from.x, y: from.y + getHalf(source) }] : [];
-  const end = gridOf.has(target) && to ? [{ x: to.x, y: to.y - getHalf(target) }] : [];
+  const [sourceGrid, targetGrid] = [gridOf.get(source), gridOf.get(target)];
+  const [first, last] = [route[0], route.at(-1)];
+  let start: LayoutPoint[] = [];
+  if (sourceGrid && from && first) {
+    const exit = { x: from.x, y: from.y + getHalf(source) };
+    const channel = from.x + sourceGrid.cell.width / 2 - COLUMN_GAP_PX / 2 + CHANNEL_PX;
+    const turn = from.y + sourceGrid.cell.height / 2;
+    const isLastRow = turn > first.y - 1;
+    start = isLastRow ? [exit] : [exit, { x: channel, y: turn }, { x: channel, y: first.y }];
+  }
+  let end: LayoutPoint[] = [];
+  if (targetGrid && to && last) {
+    const entry = { x: to.x, y: to.y - getHalf(target) };
+    const channel = to.x - targetGrid.cell.width / 2 + COLUMN_GAP_PX / 2 - CHANNEL_PX;
+    const turn = to.y - targetGrid.cell.height / 2;
+    const isFirstRow = turn < last.y + 1;
+    end = isFirstRow ? [entry] : [{ x: channel, y: last.y }, { x: channel, y: turn }, entry];
+  }
   return [...start, ...route, ...end];
 }
 

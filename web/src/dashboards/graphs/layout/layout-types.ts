@@ -64,7 +64,7 @@ export const NODE_GAP_PX = 22;
 /** With content the node is expanded, and its size follows from the content. */
 export interface NestedNode extends Size {
   readonly id: string;
-  /** Drawn beside the other nodes; its edges are straight lines. */
+  /** Drawn beside the other nodes, without edges. */
   readonly isAuxiliary: boolean;
   readonly content: NestedGraph | null;
 }
@@ -92,8 +92,6 @@ export interface PlacedEdge {
   readonly owner: string;
   readonly index: number;
   readonly route: readonly LayoutPoint[];
-  /** One of its ends is an auxiliary node. */
-  readonly isAuxiliary: boolean;
 }
 
 /** All nodes and edges; groups come before their content. */

@@ -207,7 +207,7 @@ test('the layout to the right is transposed', () => {
   expect((a?.x ?? 0) < (b?.x ?? 0) && (b?.x ?? 0) < (c?.x ?? 0)).toBe(true);
 });
 
-test('auxiliary nodes are to the right of the others, with direct edges', () => {
+test('auxiliary nodes are to the right of the others, without edges', () => {
   const root: NestedGraph = {
     id: '',
     nodes: [makeNode('a'), makeNode('b'), makeNode('init', null, true)],
@@ -218,5 +218,33 @@ test('auxiliary nodes are to the right of the others, with direct edges', () => 
   };
   const layout = layoutNestedGraph(root, 'down');
   expect(getNode(layout, 'init').x - 40).toBeGreaterThan(getNode(layout, 'b').x + 40);
-  expect(layout.edges.map(({ isAuxiliary }) => isAuxiliary)).toEqual([false, true]);
+  expect(layout.edges.map(({ index }) => index)).toEqual([0]);
+});
+
+test('edges pass beside the nodes of a grid', () => {
+  const members = Array.from({ length: 9 }, (_, index) => makeNode(`n${index}`));
+  const root: NestedGraph = {
+    id: '',
+    nodes: [...members, makeNode('in'), makeNode('out')],
+    edges: members.flatMap((_, index) => [
+      { source: 9, target: index, portKey: '' },
+      { source: index, target: 10, portKey: '' },
+    ]),
+  };
+  const layout = layoutNestedGraph(root, 'down');
+  const boxes = members.map(({ id }) => getNode(layout, id));
+  for (const { index, route } of layout.edges) {
+    const own = boxes[Math.floor(index / 2)];
+    for (const box of boxes.filter((box) => box !== own))
+      for (const [number, to] of route.slice(1).entries()) {
+        const from = route[number] ?? to;
+        const isBeside =
+          Math.max(from.x, to.x) <= box.x - box.width / 2 ||
+          Math.min(from.x, to.x) >= box.x + box.width / 2;
+        const isAboveOrBelow =
+          Math.max(from.y, to.y) <= box.y - box.height / 2 ||
+          Math.min(from.y, to.y) >= box.y + box.height / 2;
+        expect(isBeside || isAboveOrBelow).toBe(true);
+      }
+  }
 });

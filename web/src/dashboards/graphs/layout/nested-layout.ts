@@ -256,13 +256,9 @@ function flattenLayout(
   });
   graph.edges.forEach((edge, index) => {
     const route = routes[index];
-    const points = route ? connectToPorts(route, edge, layout) : makeDirectRoute(edge, layout);
-    edges.push({
-      owner: graph.id,
-      index,
-      route: points.map((point) => movePoint(point, origin)),
-      isAuxiliary: !route,
-    });
+    if (!route) return;
+    const points = connectToPorts(route, edge, layout);
+    edges.push({ owner: graph.id, index, route: points.map((point) => movePoint(point, origin)) });
   });
 }
 
@@ -278,10 +274,6 @@ function connectToPorts(
   return [first ?? route[0], ...route.slice(1, -1), last ?? route.at(-1)].filter(
     (point) => point !== undefined,
   );
-}
-
-function makeDirectRoute({ source, target }: NestedEdge, { centers }: GroupLayout): LayoutPoint[] {
-  return [source, target].flatMap((end) => (end === null ? [] : (centers[end] ?? [])));
 }
 
 function movePoint({ x, y }: LayoutPoint, by: LayoutPoint | undefined): LayoutPoint {
