@@ -8,8 +8,7 @@ import pytest
 
 from tracklight.analysis.embeddings.discovery import discover_embeddings
 from tracklight.analysis.embeddings.loading import Embedding, read_vectors
-from tracklight.logdir.confined_files import ConfinedFiles
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import ConfinedFiles, parse_roots
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -7,7 +7,7 @@ import pytest
 
 from tracklight.analysis.embeddings.loading import EmbeddingVersion, make_vectors, read_vectors
 from tracklight.errors import FormatError, LogError
-from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.access import ConfinedFiles
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -20,7 +20,7 @@ from tracklight.dashboards.projector.schemas import (
     LayoutResponse,
 )
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import Root
 from tracklight.plugin import Empty
 
 NAMES = ["oak", "elm", "ash", "fir"]

@@ -10,6 +10,7 @@ import pytest
 from tests.builders import scalar
 from tests.dashboards.projector.conftest import ROWS, Board
 from tests.small_log import write
+from tracklight.dashboards.projector import StaticEmbedding
 from tracklight.dashboards.projector.schemas import (
     BookmarkRequest,
     ColumnRequest,
@@ -20,7 +21,6 @@ from tracklight.dashboards.projector.schemas import (
     ProjectionRequest,
     SearchRequest,
 )
-from tracklight.dashboards.projector.static_export import StaticEmbedding
 from tracklight.errors import SaveError, UsageError
 
 

@@ -30,10 +30,8 @@ from tracklight.analysis.embeddings.projector_files import (
 )
 from tracklight.errors import Message, TracklightError, get_message
 from tracklight.formats.checkpoints.tensor_file import TensorInfo
-from tracklight.logdir.access import open_filesystem
-from tracklight.logdir.confined_files import ConfinedFiles, join_path
+from tracklight.logdir.access import ConfinedFiles, Root, join_path, open_filesystem
 from tracklight.logdir.discover import TENSOR_SUFFIXES
-from tracklight.logdir.roots import Root
 
 #: ``model-0003.safetensors``, ``ckpt-12.index``, ``keras_embedding.ckpt-0.weights.h5``, …
 _STEP_FILE_NAME = re.compile(

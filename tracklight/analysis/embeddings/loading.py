@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.embeddings.metadata import LabelColumn, make_label_column, read_metadata
 from tracklight.errors import FormatError, Message, TracklightError, UsageError
-from tracklight.formats.checkpoints.registry import open_tensor_file
+from tracklight.formats.checkpoints import open_tensor_file
 from tracklight.formats.checkpoints.tables import TsvFile, read_raw_vectors
 from tracklight.formats.checkpoints.tensor_file import LabelColumns, TensorFile, get_file_size
 from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
-from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.access import ConfinedFiles
 from tracklight.types import Bool, Float32, Int32
 
 #: A TensorFlow checkpoint (by its prefix), another tensor file, or tab-separated or raw numbers.

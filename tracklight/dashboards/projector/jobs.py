@@ -32,7 +32,7 @@ from tracklight.dashboards.projector.schemas import (
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.plugin import Context
 from tracklight.types import Float32, Int32
-from tracklight.util.file_cache import FileCache
+from tracklight.util.files import FileCache
 from tracklight.util.lru_cache import LruCache
 
 _MAX_CONTEXTS = 100

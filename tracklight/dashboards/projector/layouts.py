@@ -19,14 +19,19 @@ from tracklight.analysis.embeddings.loading import (
 )
 from tracklight.analysis.embeddings.projections.gpu import Gpu, find_gpu, list_devices
 from tracklight.analysis.embeddings.projections.knn_graph import MAX_EXACT_POINTS
+from tracklight.analysis.embeddings.projections.manifold import (
+    TsneSettings,
+    UmapSettings,
+    compute_tsne,
+    compute_umap,
+)
 from tracklight.analysis.embeddings.projections.neighbors import (
+    COMPUTING_COMPONENTS,
+    PROJECTING,
     TRUST_SAMPLE_SIZE,
     compute_trustworthiness,
 )
 from tracklight.analysis.embeddings.projections.pca import align_procrustes, compute_pca
-from tracklight.analysis.embeddings.projections.stages import COMPUTING_COMPONENTS, PROJECTING
-from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
-from tracklight.analysis.embeddings.projections.umap import UmapSettings, compute_umap
 from tracklight.analysis.embeddings.search import LabelSearcher
 from tracklight.analysis.jobs import LOCAL_TASKS, JobProgress, Tasks, make_job_key
 from tracklight.analysis.source import Sentence

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
-from tracklight.analysis.embeddings.projections.affinities import compute_affinities
+from tracklight.analysis.embeddings.projections.forces import compute_affinities
 from tracklight.analysis.embeddings.projections.neighbors import Neighbors, NeighborSearch
 
 

@@ -11,10 +11,11 @@ import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tracklight.analysis.embeddings.projections import forces, forces_python
-from tracklight.analysis.embeddings.projections.affinities import Affinities, compute_affinities
 from tracklight.analysis.embeddings.projections.forces import (
     KERNEL,
+    Affinities,
     TsneForces,
+    compute_affinities,
     compute_repulsion,
     find_grid,
 )

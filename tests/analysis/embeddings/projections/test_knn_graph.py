@@ -7,7 +7,7 @@ import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tests.analysis.embeddings.projections.test_neighbors import KERNELS
-from tracklight.analysis.embeddings.projections import knn_graph, tsne, umap
+from tracklight.analysis.embeddings.projections import knn_graph, manifold
 from tracklight.analysis.embeddings.projections.knn_graph import (
     compute_approximate_knn,
     compute_knn_graph,
@@ -71,11 +71,11 @@ def test_approximate_search_is_used_for_many_vectors_except_for_dot_products(
 
 
 def test_settings_with_too_many_edges_are_rejected() -> None:
-    for settings in (tsne.TsneSettings(), umap.UmapSettings(n_neighbors=200)):
+    for settings in (manifold.TsneSettings(), manifold.UmapSettings(n_neighbors=200)):
         settings.validate(100_000)
         with pytest.raises(UsageError, match="of 1000000 points do not fit into memory"):
             settings.validate(1_000_000)
-    umap.UmapSettings().validate(1_000_000)
+    manifold.UmapSettings().validate(1_000_000)
 
 
 def test_approximate_search_can_be_cancelled() -> None:

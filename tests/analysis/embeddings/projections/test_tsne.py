@@ -10,9 +10,9 @@ from tests.analysis.embeddings.projections.point_clouds import (
     make_clusters,
     measure_mixing,
 )
-from tracklight.analysis.embeddings.projections import forces, tsne
+from tracklight.analysis.embeddings.projections import forces, manifold
+from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
 from tracklight.analysis.embeddings.projections.neighbors import compute_trustworthiness
-from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
 from tracklight.analysis.jobs import JobCancelledError, JobProgress
 from tracklight.errors import UsageError
 
@@ -39,7 +39,7 @@ def test_layout_without_the_kernel_is_as_good(monkeypatch: pytest.MonkeyPatch) -
     def without_kernel(affinities: Any) -> forces.TsneForces:
         return forces.TsneForces(affinities, None)
 
-    monkeypatch.setattr(tsne, "TsneForces", without_kernel)
+    monkeypatch.setattr(manifold, "TsneForces", without_kernel)
     vectors, _ = make_clusters(100)
     assert compute_trustworthiness(vectors, compute_tsne(vectors, FAST)) > 0.93
 

@@ -4,10 +4,10 @@ Everything here works on arrays and knows nothing about logs, labels as text or 
 computation reports its progress through `tracklight.analysis.jobs.JobProgress`. The layers are:
 
 - `neighbors`: exact nearest neighbors; `knn_graph`: neighbors of all vectors, approximate for many.
-- `affinities`: weights of the edges between neighbors; `forces`: the gradient of t-SNE.
-- `pca`, `tsne`, `umap`: the three projections; `clustering`: k-means and HDBSCAN.
+- `forces`: weights of the edges between neighbors, and the gradient of t-SNE.
+- `pca`, `manifold` (t-SNE and UMAP): the projections; `clustering`: k-means and HDBSCAN.
 - `gpu`: neighbors and forces with PyTorch.
 
 ``_neighbors`` and ``_forces`` are compiled; ``*_python`` are the same functions in NumPy, for
-installations without a compiler. Start with `pca.compute_pca` and `tsne.compute_tsne`.
+installations without a compiler. Start with `pca.compute_pca` and `manifold.compute_tsne`.
 """

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracklight.analysis.embeddings.projections.neighbors import NeighborSearch
-from tracklight.analysis.embeddings.projections.stages import (
+from tracklight.analysis.embeddings.projections.neighbors import (
     ASSIGNING_POINTS,
     CLUSTERING,
     SELECTING_CLUSTERS,
+    NeighborSearch,
 )
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import UsageError

@@ -18,15 +18,13 @@ import numpy as np
 from tracklight.analysis.embeddings.projections.clustering import assign_to_nearest, compute_means
 from tracklight.analysis.embeddings.projections.gpu import Gpu
 from tracklight.analysis.embeddings.projections.neighbors import (
+    COMPUTING_NEIGHBORS,
     KERNEL,
+    REFINING_NEIGHBORS,
     DistanceMetric,
     Neighbors,
     NeighborSearch,
     normalize,
-)
-from tracklight.analysis.embeddings.projections.stages import (
-    COMPUTING_NEIGHBORS,
-    REFINING_NEIGHBORS,
 )
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import Message, UsageError

@@ -2,7 +2,8 @@
 
 Matrix products in single precision find candidates fast; the distances of these are then computed
 in double precision. If rounding could have hidden a nearer vector, all distances are computed in
-double precision, so that results are exact.
+double precision, so that results are exact. The names of the stages of layouts and
+clusterings, as they are reported while a job runs, are here as well.
 """
 
 from __future__ import annotations
@@ -17,10 +18,19 @@ import numpy as np
 
 from tracklight.analysis.embeddings.projections import neighbors_python
 from tracklight.analysis.embeddings.projections.neighbors_python import compute_distances
-from tracklight.analysis.embeddings.projections.stages import COMPUTING_NEIGHBORS
 from tracklight.analysis.jobs import JobProgress
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
+
+COMPUTING_NEIGHBORS = Message("projector.computing_neighbors", "computing neighbors")
+REFINING_NEIGHBORS = Message("projector.refining_neighbors", "refining neighbors")
+OPTIMIZING_LAYOUT = Message("projector.optimizing_layout", "optimizing layout")
+COMPUTING_COMPONENTS = Message("projector.computing_components", "computing components")
+PROJECTING = Message("projector.projecting", "projecting")
+CLUSTERING = Message("projector.clustering", "clustering")
+ASSIGNING_POINTS = Message("projector.assigning_points", "assigning points")
+SELECTING_CLUSTERS = Message("projector.selecting_clusters", "selecting clusters")
+
 
 #: cosine is 1 - cos, euclidean the length of the difference, dot the negative product. Smaller is
 #: always nearer.

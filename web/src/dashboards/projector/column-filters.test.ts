@@ -6,6 +6,7 @@ import {
   canFilter,
   countRanges,
   countValues,
+  formatColumnNumber,
   isColumnFilters,
   isFilteredByRange,
   sortRowsBy,
@@ -95,4 +96,14 @@ test('rejects filters of another form', () => {
   expect(isColumnFilters({ a: { range: [0, 1] }, b: { values: ['x'] } })).toBe(true);
   for (const value of [null, [], { a: 1 }, { a: { range: [0] } }, { a: { values: [1] } }])
     expect(isColumnFilters(value)).toBe(false);
+});
+
+test('does not group the digits of years and ids', () => {
+  expect([1990, -20731, 12345678, 0].map(formatColumnNumber)).toEqual([
+    '1990',
+    '−20731',
+    '12345678',
+    '0',
+  ]);
+  expect([0.123456, 1991.25].map(formatColumnNumber)).toEqual(['0.1235', '1991.3']);
 });

@@ -1,4 +1,5 @@
 import type { ColumnInfo } from '../../api/schemas';
+import { formatValue } from '../../lib/format';
 import { sortNatural } from '../../lib/sorting';
 import type { LabelColumn } from './label-column';
 import type { RowMask } from './row-mask';
@@ -62,6 +63,11 @@ export function applyFilter(mask: RowMask, labels: LabelColumn, filter: ColumnFi
     texts.has(labels.valueText(code)),
   );
   for (let row = 0; row < mask.length; row++) if (!passes[codes[row] ?? -1]) mask[row] = 0;
+}
+
+/** Format a number of a column. Integers may be years or ids, so their digits are not grouped. */
+export function formatColumnNumber(value: number): string {
+  return Number.isSafeInteger(value) ? String(value).replace('-', '−') : formatValue(value);
 }
 
 /** A bar of a histogram: a value, or a range of numbers. */
