@@ -10,7 +10,7 @@ import pytest
 
 from tests.analysis.profiles.sample_captures import read_bytes
 from tracklight.analysis.profiles.captures.xplane import parse_xplane
-from tracklight.analysis.profiles.memory.buffers import analyze_buffers
+from tracklight.analysis.profiles.memory.snapshots import analyze_buffers
 from tracklight.analysis.profiles.xla_programs import list_programs
 
 

@@ -9,7 +9,12 @@ import pytest
 from tests.analysis.profiles.sample_captures import DATA
 from tracklight.analysis.profiles.memory.allocators import list_heap_samples
 from tracklight.errors import FormatError
-from tracklight.formats.profiles.pprof import PprofFrame, PprofProfile, PprofSample, parse_pprof
+from tracklight.formats.profiles.memory_profiles import (
+    PprofFrame,
+    PprofProfile,
+    PprofSample,
+    parse_pprof,
+)
 
 PROFILE = DATA / "jax.memory.prof"
 

@@ -21,7 +21,7 @@ from tracklight.analysis.profiles.memory.snapshots import (
     classify_stack,
     find_user_frame,
 )
-from tracklight.formats.profiles.cuda_snapshot import StackFrame, parse_cuda_snapshot
+from tracklight.formats.profiles.memory_profiles import StackFrame, parse_cuda_snapshot
 
 #: Allocations of a size and category, or None for a call that frees one of the live ones.
 ACTIONS = st.lists(

@@ -13,7 +13,7 @@ import msgspec
 from tests.dashboards.opening import make_context
 from tests.index import logs
 from tracklight.analysis.jobs import LOCAL_TASKS, Tasks
-from tracklight.dashboards.profile.dashboard import Profile
+from tracklight.dashboards.profile import Profile
 from tracklight.dashboards.profile.schemas import CaptureRow
 from tracklight.plugin import Empty
 

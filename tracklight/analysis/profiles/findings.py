@@ -21,7 +21,7 @@ from tracklight.analysis.profiles.arrays import (
     split_by_spans,
     subtract_intervals,
 )
-from tracklight.analysis.profiles.attribution.python_frames import find_gap_frames
+from tracklight.analysis.profiles.attribution import find_gap_frames
 from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart, Steps
 from tracklight.analysis.profiles.trace import Framework, Trace, format_ms

@@ -30,12 +30,12 @@ from tracklight.analysis.profiles.arrays import (
     split_by_spans,
     unique_inverse,
 )
-from tracklight.analysis.profiles.attribution.device_steps import (
+from tracklight.analysis.profiles.attribution import (
     attribute_device_events,
     count_complete_steps,
     extend_steps,
+    mask_launches,
 )
-from tracklight.analysis.profiles.attribution.launches import mask_launches
 from tracklight.analysis.profiles.ops import parse_op_name
 from tracklight.analysis.profiles.trace import PS_PER_MS, Trace, detect_framework
 from tracklight.errors import Message

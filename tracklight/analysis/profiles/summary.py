@@ -19,7 +19,7 @@ from tracklight.analysis.profiles.arrays import (
     merge_spans,
     union_intervals,
 )
-from tracklight.analysis.profiles.attribution.utilization import (
+from tracklight.analysis.profiles.attribution import (
     format_device,
     list_devices,
     mask_device,

@@ -14,8 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import unique_inverse
-from tracklight.analysis.profiles.attribution.cuda_graphs import GraphKernel, match_kernels
-from tracklight.analysis.profiles.attribution.launches import pair_launches
+from tracklight.analysis.profiles.attribution import (
+    GraphKernel,
+    match_kernels,
+    pair_launches,
+)
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.formats.profiles.hlo import (
     HloComputation,

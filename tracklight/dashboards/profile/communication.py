@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.attribution.utilization import format_device
+from tracklight.analysis.profiles.attribution import format_device
 from tracklight.analysis.profiles.communication import (
     Collectives,
     RankTrace,

@@ -14,11 +14,12 @@ from tracklight.analysis.profiles.memory.allocators import (
     has_allocator_events,
     list_heap_samples,
 )
-from tracklight.analysis.profiles.memory.buffers import ProgramMemory, analyze_buffers
 from tracklight.analysis.profiles.memory.snapshots import (
     DeviceMemory,
     Fragmentation,
     MemoryCategory,
+    ProgramMemory,
+    analyze_buffers,
     analyze_snapshot,
     classify_stack,
     find_user_frame,
@@ -50,8 +51,12 @@ from tracklight.dashboards.profile.store import (
     explain_empty,
 )
 from tracklight.errors import Message
-from tracklight.formats.profiles.cuda_snapshot import INACTIVE, CudaSnapshot, MemorySegment
-from tracklight.formats.profiles.pprof import parse_pprof
+from tracklight.formats.profiles.memory_profiles import (
+    INACTIVE,
+    CudaSnapshot,
+    MemorySegment,
+    parse_pprof,
+)
 from tracklight.index.downsampling import downsample_minmax
 from tracklight.plugin import Route
 from tracklight.types import MEMORY_KINDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tracklight.analysis.profiles.memory.buffers import BufferKind
+from tracklight.analysis.profiles.memory.snapshots import BufferKind
 from tracklight.types import Float64, Int32
 
 # --- Allocator events and heap profiles ----------------------------------------------------------

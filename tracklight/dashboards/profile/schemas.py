@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.roofline.rates import Utilization
 from tracklight.analysis.profiles.steps import StepRules
-from tracklight.analysis.profiles.timeline.counters import CounterTrack
 from tracklight.analysis.profiles.timeline.details import EventBox
-from tracklight.analysis.profiles.timeline.layout import TrackRow
-from tracklight.analysis.profiles.timeline.pyramid import MAX_LEVELS
-from tracklight.analysis.profiles.timeline.tiles import Tiles
+from tracklight.analysis.profiles.timeline.layout import MAX_LEVELS, TrackRow
+from tracklight.analysis.profiles.timeline.tiles import CounterTrack, Tiles
 from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import CaptureKind, Float32, Float64, Int32

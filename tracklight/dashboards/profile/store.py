@@ -43,12 +43,11 @@ from tracklight.dashboards.profile.schemas import (
 )
 from tracklight.dashboards.profile.uploads import UPLOAD_RUN, CaptureUploads
 from tracklight.errors import LogError, Message, TracklightError
-from tracklight.formats.profiles.cuda_snapshot import CudaSnapshot, parse_cuda_snapshot
+from tracklight.formats.profiles.memory_profiles import CudaSnapshot, parse_cuda_snapshot
 from tracklight.logdir.access import escapes_roots, fetch_local_copy
 from tracklight.plugin import Context, Problem, Route, Source
 from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind, Kind, Series
-from tracklight.util.file_cache import FileCache
-from tracklight.util.hashing import hash_key
+from tracklight.util.files import FileCache, hash_key
 from tracklight.util.lru_cache import LruCache
 
 #: Memory for all loaded traces together.

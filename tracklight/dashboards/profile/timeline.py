@@ -8,14 +8,8 @@ from urllib.parse import quote
 import numpy as np
 
 from tracklight.analysis.media.time_limits import match_lines
-from tracklight.analysis.profiles.attribution.launches import EventPairs
+from tracklight.analysis.profiles.attribution import EventPairs
 from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.analysis.profiles.timeline.counters import (
-    Counter,
-    has_counters,
-    list_counters,
-    sample_counter,
-)
 from tracklight.analysis.profiles.timeline.details import (
     EventDetails,
     EventSet,
@@ -28,16 +22,18 @@ from tracklight.analysis.profiles.timeline.details import (
     summarize_selection,
 )
 from tracklight.analysis.profiles.timeline.layout import TextMatcher, Timeline, list_tracks
-from tracklight.analysis.profiles.timeline.search import (
-    SearchResult,
-    make_word_matcher,
-    search_events,
-)
 from tracklight.analysis.profiles.timeline.tiles import (
+    Counter,
+    SearchResult,
     Tiles,
     choose_level,
+    has_counters,
+    list_counters,
     make_name_table,
     make_tiles,
+    make_word_matcher,
+    sample_counter,
+    search_events,
 )
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.profile.notes import (

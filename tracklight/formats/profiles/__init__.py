@@ -6,6 +6,6 @@ These modules parse files and know nothing about the analysis of profiles, which
 * `xplane`: the profiles of TensorFlow and JAX (``*.xplane.pb``).
 * `hlo`: the XLA programs in such profiles.
 * `chrome_trace`: the traces of the PyTorch profiler (``*.pt.trace.json``).
-* `pprof`: the device memory profiles of JAX (``*.prof``).
-* `cuda_snapshot`: the state and history of PyTorch's CUDA allocator (``*snapshot*.pickle``).
+* `memory_profiles`: the device memory profiles of JAX (``*.prof``, a pprof file), and the state and
+  history of PyTorch's CUDA allocator (``*snapshot*.pickle``).
 """

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.analysis.profiles.raw_captures import DEVICE_CATEGORIES, list_launched, read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
-from tracklight.analysis.profiles.captures.chrome_export import iter_chrome_trace
+from tracklight.analysis.profiles.captures.chrome_trace import iter_chrome_trace
 
 
 def export(name: str) -> list[dict[str, Any]]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.captures.metadata import parse_kineto_devices, parse_xplane_device
+from tracklight.analysis.profiles.captures.timestamps import (
+    parse_kineto_devices,
+    parse_xplane_device,
+)
 from tracklight.analysis.profiles.trace import Device
 
 

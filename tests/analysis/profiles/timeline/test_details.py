@@ -18,7 +18,7 @@ from tracklight.analysis.profiles.timeline.details import (
     summarize_selection,
 )
 from tracklight.analysis.profiles.timeline.layout import Timeline
-from tracklight.analysis.profiles.timeline.search import make_word_matcher, search_events
+from tracklight.analysis.profiles.timeline.tiles import make_word_matcher, search_events
 from tracklight.errors import UsageError
 
 _TRACE = make_trace(

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from tests.analysis.profiles.sample_captures import read_case
 from tests.analysis.profiles.timeline.traces import Event, make_empty_trace, make_trace
 from tracklight.analysis.profiles.arrays import NATIVE
-from tracklight.analysis.profiles.timeline.layout import Timeline, list_tracks
-from tracklight.analysis.profiles.timeline.pyramid import (
+from tracklight.analysis.profiles.timeline.layout import (
     MAX_LEVELS,
     Entries,
+    Timeline,
     compute_merge_levels,
     compute_merge_levels_in_numpy,
+    list_tracks,
 )
 from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, Tiles, choose_level, make_tiles
 

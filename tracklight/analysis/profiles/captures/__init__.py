@@ -3,9 +3,8 @@
 Start with `files.open_capture`, which reads any supported file into a `Trace`:
 
 - `xplane`: XPlane protobufs of TensorFlow and JAX
-- `chrome_trace`: Chrome trace JSON of PyTorch (Kineto) and others
-- `timestamps`, `metadata`: what both readers need to clean up times and describe devices
-- `chrome_export`: write a trace as Chrome trace JSON, for Perfetto
+- `chrome_trace`: Chrome trace JSON of PyTorch (Kineto) and others, and writing it for Perfetto
+- `timestamps`: what both readers need to clean up times and describe devices
 
 May import `analysis.profiles.trace`, `analysis.profiles.arrays`, `formats` and `logdir`.
 """

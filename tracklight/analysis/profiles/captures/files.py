@@ -17,12 +17,12 @@ from tracklight.analysis.profiles.captures.xplane import parse_xplane
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import FormatError
 from tracklight.formats.profiles import chrome_trace, xplane
+from tracklight.logdir.access import Root
 from tracklight.logdir.discover import discover
-from tracklight.logdir.local import LocalFileSystem
+from tracklight.logdir.filesystem import LocalFileSystem
 from tracklight.logdir.names import natural_key
-from tracklight.logdir.roots import Root
 from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind
-from tracklight.util.hashing import hash_key
+from tracklight.util.files import hash_key
 
 #: Name of a session folder, in the local time of the machine that recorded it.
 SESSION_FORMAT = "%Y_%m_%d_%H_%M_%S"

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.arrays import StringInterner, map_unique, unique_inverse
-from tracklight.analysis.profiles.captures.metadata import parse_versions, parse_xplane_device
 from tracklight.analysis.profiles.captures.timestamps import (
     iter_implausible_warnings,
     mask_plausible_events,
+    parse_versions,
+    parse_xplane_device,
     sort_events,
 )
 from tracklight.analysis.profiles.trace import (

@@ -16,7 +16,7 @@ import numpy as np
 
 from tracklight.analysis.profiles.steps import Steps
 from tracklight.analysis.profiles.trace import Trace
-from tracklight.formats.profiles.pprof import PprofFrame, PprofProfile, PprofSample
+from tracklight.formats.profiles.memory_profiles import PprofFrame, PprofProfile, PprofSample
 from tracklight.formats.tensor import DType, get_dtype_name
 from tracklight.types import Bool, Int64
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.attribution.utilization import list_devices
+from tracklight.analysis.profiles.attribution import list_devices
 from tracklight.analysis.profiles.kernels import (
     PrecisionKind,
     TensorCoreUse,

@@ -11,15 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import locate_in_spans
-from tracklight.analysis.profiles.calls.nesting import nest_events
-from tracklight.analysis.profiles.calls.operators import OperatorGrouping, summarize_operators
+from tracklight.analysis.profiles.calls.nesting import (
+    OperatorGrouping,
+    nest_events,
+    summarize_operators,
+)
 from tracklight.analysis.profiles.captures.files import open_capture
 from tracklight.analysis.profiles.findings import Finding
 from tracklight.analysis.profiles.kernels import TensorCoreUse
 from tracklight.analysis.profiles.memory.allocators import analyze_memory
-from tracklight.analysis.profiles.memory.buffers import analyze_buffers
 from tracklight.analysis.profiles.memory.snapshots import (
     DeviceMemory,
+    analyze_buffers,
     analyze_snapshot,
     find_user_frame,
 )
@@ -35,10 +38,10 @@ from tracklight.analysis.profiles.tables.sql import (
     SqlDatabase,
     get_column_type,
 )
-from tracklight.analysis.profiles.timeline.counters import Counter, list_counters
+from tracklight.analysis.profiles.timeline.tiles import Counter, list_counters
 from tracklight.analysis.profiles.trace import PS_PER_MS, make_empty_trace
 from tracklight.errors import UsageError
-from tracklight.formats.profiles.cuda_snapshot import CudaSnapshot, parse_cuda_snapshot
+from tracklight.formats.profiles.memory_profiles import CudaSnapshot, parse_cuda_snapshot
 from tracklight.types import CaptureKind, Float64, Int64
 from tracklight.util.frames import CategoryColumn, Column, Frame, ObjectColumn
 

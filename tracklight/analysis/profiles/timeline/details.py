@@ -12,20 +12,17 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.attribution.launches import (
+from tracklight.analysis.profiles.attribution import (
     EventPairs,
-    pair_handoffs,
-    pair_launches,
-)
-from tracklight.analysis.profiles.attribution.utilization import (
     format_device,
     list_devices,
     measure_device,
     measure_tracks,
+    pair_handoffs,
+    pair_launches,
 )
 from tracklight.analysis.profiles.timeline.layout import Timeline
-from tracklight.analysis.profiles.timeline.search import NameRow, sum_by_name
-from tracklight.analysis.profiles.timeline.tiles import shorten_name
+from tracklight.analysis.profiles.timeline.tiles import NameRow, shorten_name, sum_by_name
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import UsageError
 from tracklight.types import Float64, Int32, Int64

@@ -1,6 +1,7 @@
 import { untrack } from 'svelte';
 
 import type { Query } from '../../../api/create-query.svelte';
+import { QueryObserver } from '../../../api/query-observer';
 import type {
   CaptureRequest,
   CountersResponse,
@@ -324,7 +325,8 @@ export class TraceModel {
     const tiles = new TileCache(
       (listener) => {
         const { queries: cache } = this.profile.context;
-        const observer = cache.observe(queries.tilesQuery, listener, { keepPrevious: false });
+        const options = { keepPrevious: false };
+        const observer = new QueryObserver(cache, queries.tilesQuery, listener, options);
         return {
           setRequest: (range) => observer.setRequest({ ...request, ...range }),
           retry: () => observer.retry(),

@@ -1,4 +1,4 @@
-"""Read snapshots of PyTorch's CUDA allocator (``torch.cuda.memory._dump_snapshot``).
+"""Read memory profiles: snapshots of PyTorch's CUDA allocator, and pprof files.
 
 A snapshot is a pickle of lists and dicts, which is read without Python's unpickler:
 
@@ -8,14 +8,21 @@ A snapshot is a pickle of lists and dicts, which is read without Python's unpick
 
 The structure is documented at https://docs.pytorch.org/docs/stable/torch_cuda_memory.html. Sizes in
 traces are those that the program asked for. Blocks have both that and the rounded size.
+
+JAX writes device memory profiles in the format of pprof
+(https://github.com/google/pprof/blob/main/proto/profile.proto).
 """
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, NamedTuple
 
 from tracklight.errors import FormatError
+from tracklight.formats import proto
 from tracklight.formats.checkpoints.safe_pickle import load_plain_pickle
+from tracklight.formats.proto import Message
+from tracklight.formats.wire_format import decode_text
 
 #: Reading takes about 100 bytes of memory and 1 µs per byte at most.
 MAX_SNAPSHOT_BYTES = 256 << 20
@@ -103,6 +110,9 @@ def parse_cuda_snapshot(data: bytes) -> CudaSnapshot:
             "not a memory snapshot: save one with torch.cuda.memory._dump_snapshot",
         )
     return _Converter().convert(content)
+
+
+# ---- pprof
 
 
 class _Converter:
@@ -239,3 +249,93 @@ def _make_error(key: str) -> FormatError:
         'the memory snapshot is invalid: unexpected value of "{key}"',
         key=key,
     )
+
+
+_GZIP_MAGIC = b"\x1f\x8b"
+#: Far more than the profile of a large program; protects against decompression bombs.
+_MAX_BYTES = 256 << 20
+
+
+class PprofFrame(NamedTuple):
+    function: str
+    file: str
+    line: int
+
+
+class PprofSample(NamedTuple):
+    """One measurement: a value for each type of the profile, and its stack, innermost first."""
+
+    stack: tuple[PprofFrame, ...]
+    values: tuple[int, ...]
+    labels: dict[str, str]
+
+
+class PprofProfile(NamedTuple):
+    types: tuple[str, ...]
+    samples: tuple[PprofSample, ...]
+
+
+def parse_pprof(data: bytes) -> PprofProfile:
+    """Decode a profile, compressed or not.
+
+    Raises:
+        FormatError: The bytes are not a pprof profile.
+    """
+    content = _decompress(data) if data.startswith(_GZIP_MAGIC) else data
+    profile = proto.parse("PprofProfile", content)
+    if not profile.string_table:
+        raise FormatError("profile.not_pprof", "not a pprof profile: it has no string table")
+    return _PprofConverter(profile).convert()
+
+
+def _decompress(data: bytes) -> bytes:
+    decompressor = zlib.decompressobj(wbits=31)
+    try:
+        content = decompressor.decompress(data, _MAX_BYTES)
+    except zlib.error as error:
+        raise FormatError(
+            "profile.cannot_decompress", "the profile cannot be decompressed: {error}", error=error
+        ) from error
+    if decompressor.unconsumed_tail:
+        raise FormatError(
+            "profile.decompressed_too_large",
+            "the decompressed profile is larger than {limit_mb} MB",
+            limit_mb=_MAX_BYTES >> 20,
+        )
+    return content
+
+
+class _PprofConverter:
+    """Replaces the indexes and ids of a profile with what they refer to."""
+
+    def __init__(self, profile: Message) -> None:
+        self._profile = profile
+        self._strings = [decode_text(each) for each in profile.string_table]
+        functions = {
+            each.id: (self._get_text(each.name), self._get_text(each.filename))
+            for each in profile.function
+        }
+        # A location has several frames where calls were inlined.
+        self._frames = {
+            location.id: tuple(
+                PprofFrame(*functions.get(line.function_id, ("", "")), line.line)
+                for line in location.line
+            )
+            for location in profile.location
+        }
+
+    def convert(self) -> PprofProfile:
+        types = (self._get_text(each.type) for each in self._profile.sample_type)
+        return PprofProfile(tuple(types), tuple(map(self._convert_sample, self._profile.sample)))
+
+    def _convert_sample(self, data: bytes) -> PprofSample:
+        sample = proto.parse("PprofSample", data)
+        stack = (frame for id in sample.location_id for frame in self._frames.get(id, ()))
+        labels = {
+            self._get_text(each.key): self._get_text(each.str) or str(each.num or "")
+            for each in sample.label
+        }
+        return PprofSample(tuple(stack), tuple(sample.value), labels)
+
+    def _get_text(self, index: int) -> str:
+        return self._strings[index] if 0 <= index < len(self._strings) else ""
