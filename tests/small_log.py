@@ -8,8 +8,8 @@ import numpy as np
 
 from tests import builders as b
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
 from tracklight.formats.media import encode_png, encode_wav
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 NAME = "events.out.tfevents.1.host"

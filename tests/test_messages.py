@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracklight
-from tracklight.analysis.evaluation.encoding import StoredMessage
+from tracklight.analysis.evaluation.report import StoredMessage
 from tracklight.errors import (
     FormatError,
     LogdirNotFoundError,

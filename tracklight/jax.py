@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tracklight import summary
-from tracklight.writer.defaults import find_active_writer
+from tracklight.writer.event_writer import find_active_writer
 
 __all__ = ["flatten", "histograms", "scalars"]
 

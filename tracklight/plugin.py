@@ -23,24 +23,22 @@ from tracklight.analysis.jobs import (
 )
 from tracklight.analysis.media.markdown import render_markdown
 from tracklight.analysis.media.markdown import start_deadline as start_markdown_deadline
-from tracklight.analysis.media.static_export import (
-    ExportPart,
-    encode_uri_component,
-    export_values,
-    steps_path,
-    tag_path,
-    value_path,
-)
 from tracklight.analysis.media.time_limits import Deadline, match_lines
 from tracklight.analysis.media.values import (
+    ExportPart,
     SeriesSteps,
     StepsRequest,
     StepsResponse,
     ValueReader,
     ValueRequest,
     compute_fingerprints,
+    encode_uri_component,
+    export_values,
     has_fingerprint,
     list_steps,
+    steps_path,
+    tag_path,
+    value_path,
 )
 from tracklight.analysis.source import (
     Blob,
@@ -55,11 +53,8 @@ from tracklight.analysis.source import (
 from tracklight.errors import FormatError, LogError, TracklightError, UsageError
 from tracklight.index.downsampling import Line, LineView, to_float32_if_exact
 from tracklight.index.downsampling import make_edges as make_pixel_edges
-from tracklight.index.series_query import Baseline, Curve, SeriesQuery, View
-from tracklight.index.smoothing import Smoothing
-from tracklight.logdir.confined_files import ConfinedFiles
-from tracklight.logdir.data_files import DataFiles
-from tracklight.logdir.roots import Root
+from tracklight.index.series_query import Baseline, Curve, SeriesQuery, Smoothing, View
+from tracklight.logdir.access import ConfinedFiles, DataFiles, Root
 from tracklight.types import (
     CaptureFile,
     DebugEventFile,
@@ -79,7 +74,7 @@ from tracklight.types import (
     TensorFileEntry,
     ValueLocations,
 )
-from tracklight.util.json_number import to_json_number
+from tracklight.util.json_file import to_json_number
 from tracklight.util.lru_cache import LruCache
 
 __all__ = [

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tracklight.analysis import jobs as module
-from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
+from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
 from tracklight.analysis.jobs import JobProgress, Jobs, make_job_key
 from tracklight.dashboards.projector.jobs import LayoutStore
 from tracklight.errors import UsageError
 from tracklight.types import Float32
-from tracklight.util.file_cache import FileCache
+from tracklight.util.files import FileCache
 
 LAYOUT = np.zeros((3, 2), np.float32)
 UNEXPECTED = "unexpected error (ZeroDivisionError); see the server's terminal"

@@ -16,12 +16,10 @@ from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.summary import summarize
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.cli.demo import write_demo
-from tracklight.cli.demo.grid import TRIALS as GRID
-from tracklight.cli.demo.grid import GridTrial
-from tracklight.cli.demo.sweep import TRIALS
+from tracklight.cli.demo.sweep import GRID_TRIALS, TRIALS, GridTrial
 from tracklight.errors import UsageError
 from tracklight.formats import proto
-from tracklight.formats.event import decode_event, parse_metadata
+from tracklight.formats.summary import decode_event, parse_metadata
 from tracklight.formats.tensor import decode_tensor
 from tracklight.formats.tfrecord import iter_records
 from tracklight.formats.values import decode_value
@@ -71,7 +69,7 @@ def test_runs(logdir: Path) -> None:
     trials = {f"sweep/{trial.name}" for trial in TRIALS}
     assert len(trials) == 8
     parts = {f"{trial}/{part}" for trial in trials for part in ("train", "validation")}
-    grid = {f"grid/{trial.name}" for trial in GRID}
+    grid = {f"grid/{trial.name}" for trial in GRID_TRIALS}
     assert len(grid) == 36
     parts |= {f"{trial}/validation" for trial in grid}
     painters = {"painter/small", "painter/large"}
@@ -157,7 +155,7 @@ def test_grid_search_has_a_clear_optimum(logdir: Path) -> None:
         _, accuracies = read_scalar(logdir / f"grid/{trial.name}/validation", b"accuracy")
         return float(accuracies[-1])
 
-    best = max((trial for trial in GRID if not trial.diverges), key=get_accuracy)
+    best = max((trial for trial in GRID_TRIALS if not trial.diverges), key=get_accuracy)
     assert (best.units, best.dropout, best.learning_rate) == (128, 0.1, 0.1)
     assert 0.85 < get_accuracy(best) < 1
 

@@ -17,7 +17,7 @@ from tests.logdir.s3_server import serve_s3
 from tests.small_log import write
 from tracklight.cli import main
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 from tracklight.logdir import http, remote
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from tests.cli.test_progress import Terminal
 from tests.server.waiting import wait_until
-from tracklight.cli.progress import show_loading
+from tracklight.cli.logdir_arg import show_loading
 
 
 def make_catalog(done: int, total: int) -> Any:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 import time
 
-from tracklight.cli.progress import ProgressCounter, format_bar, show_progress
+from tracklight.cli.logdir_arg import ProgressCounter, format_bar, show_progress
 
 
 class Terminal(io.StringIO):

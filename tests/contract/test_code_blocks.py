@@ -23,8 +23,7 @@ from tests.analysis.profiles.sample_captures import DATA
 from tests.contract.example_names import GIVEN
 from tests.contract.pages import PAGES, ROOT, Block, iter_blocks, list_spans
 from tracklight import hparams, summary
-from tracklight.cli.config import read_config
-from tracklight.cli.flags import parse_flags
+from tracklight.cli.flags import parse_flags, read_config
 from tracklight.cli.parser import create_parsers
 from tracklight.formats import proto
 

@@ -11,7 +11,7 @@ import pytest
 import tracklight
 from tests.fairness.test_evaluate import ARGUMENTS, COLUMNS, make_multiclass
 from tracklight.analysis.evaluation import curves
-from tracklight.analysis.evaluation.encoding import (
+from tracklight.analysis.evaluation.report import (
     PLUGIN_NAME,
     decode_evaluation,
     encode_evaluation,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tracklight.errors import FormatError
 from tracklight.formats import proto, summary
-from tracklight.formats.event import (
+from tracklight.formats.summary import (
     DataClass,
     SessionStatus,
     TagMetadata,

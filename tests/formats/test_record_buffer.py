@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from tests import builders as b
 from tracklight.formats import record_buffer
-from tracklight.formats.event import decode_event
 from tracklight.formats.record_buffer import (
     SCALAR_METADATA,
     AppendResult,
     RecordBuffer,
     create_buffer,
 )
+from tracklight.formats.summary import decode_event
 from tracklight.formats.tfrecord import iter_records
 
 _encode = pytest.importorskip("tracklight.formats._encode", reason="the kernel is not built")

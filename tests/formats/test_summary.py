@@ -5,8 +5,7 @@ import pytest
 
 from tracklight.errors import UsageError
 from tracklight.formats import hparams, proto, summary
-from tracklight.formats.event import parse_metadata
-from tracklight.formats.summary import MarginChart, MarginSeries, MultilineChart
+from tracklight.formats.summary import MarginChart, MarginSeries, MultilineChart, parse_metadata
 from tracklight.formats.tensor import decode_tensor
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tracklight.errors import FormatError
 from tracklight.formats import proto, summary
-from tracklight.formats.event import DataClass, parse_metadata
+from tracklight.formats.summary import DataClass, parse_metadata
 from tracklight.formats.tensor import decode_tensor
 from tracklight.formats.values import upgrade_legacy_value
 

@@ -8,7 +8,7 @@ from tracklight.analysis.debugger.alerts import RootCause
 from tracklight.analysis.debugger.recording import Recording, iter_recordings
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 
 
 def open_recording(folder: Path) -> Recording:

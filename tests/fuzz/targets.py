@@ -22,9 +22,9 @@ from tracklight.analysis.profiles.memory.snapshots import analyze_snapshot
 from tracklight.cli.demo.writers import Plane, encode_space
 from tracklight.errors import FormatError
 from tracklight.formats import scanner, tensor
-from tracklight.formats.event_scan import find_scalar
+from tracklight.formats.batch import find_scalar
 from tracklight.formats.media import encode_wav, find_wav_sample_rate, parse_wav
-from tracklight.formats.profiles.cuda_snapshot import parse_cuda_snapshot
+from tracklight.formats.profiles.memory_profiles import parse_cuda_snapshot
 
 try:
     from tracklight.formats import _scan

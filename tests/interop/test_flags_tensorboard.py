@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from tracklight.cli.flags import parse_flags
-from tracklight.cli.ignored_flags import UNSUPPORTED
+from tracklight.cli.parser import UNSUPPORTED
 
 
 def define_flags() -> list[argparse.Action]:

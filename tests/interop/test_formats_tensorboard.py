@@ -13,7 +13,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
 from tracklight.formats import hparams, proto, summary
-from tracklight.formats.event import decode_event, encode_event, encode_file_version
+from tracklight.formats.summary import decode_event, encode_event, encode_file_version
 from tracklight.formats.tensor import decode_tensor, encode_tensor
 from tracklight.formats.tfrecord import encode_record, iter_records
 from tracklight.formats.values import upgrade_legacy_value

@@ -279,8 +279,8 @@ def test_threshold_strategies_equal_an_exhaustive_search(cancer: Any, ratio: flo
     bounded = session.optimize("bounded_gap", "size", ratio, max_gap=0.05)
     found = brute_force(scored, scored["size"], cost, lambda label, d: [d.mean()])
     assert bounded.cost == found and bounded.gap <= 0.05 + 1e-9
-    odds = session.optimize("equalized_odds", "size", ratio, max_gap=0.05)
     rates = lambda label, d: [d[label == 1].mean(), d[label == 0].mean()]  # noqa: E731
+    odds = session.optimize("equalized_odds", "size", ratio, max_gap=0.05)
     assert odds.cost == brute_force(scored, scored["size"], cost, rates)
     assert odds.gap <= 0.05 + 1e-9
     for strategy, (rate, compute) in EQUALIZED.items():
@@ -316,6 +316,33 @@ def search_targets(frame: Any, groups: Any, cost: Any, rate: Any) -> float:
             total += costs[nearest]
         totals.append(total)
     return min(totals)
+
+
+@pytest.mark.parametrize("max_gap", [0.005, 0.01, 0.02])
+def test_equalized_odds_of_many_scores_is_the_cheapest_choice(max_gap: float) -> None:
+    from sklearn.datasets import load_digits
+    from sklearn.linear_model import LogisticRegression
+
+    pixels, digits = load_digits(return_X_y=True)
+    label = (digits >= 5).astype(int)
+    scores = LogisticRegression(C=1e-4, max_iter=200).fit(pixels, label).predict_proba(pixels)
+    center = np.where(pixels[:, 36] > 8, "dark", "light")
+    frame = pandas.DataFrame({"score": scores[:, 1], "label": label, "center": center})
+    session = Session(frame, prediction="score", label="label")
+    chosen = session.optimize("equalized_odds", "center", 2.0, max_gap=max_gap)
+    # All pairs of thresholds.
+    tables = []
+    for _, part in frame.groupby("center"):
+        at = part.score.to_numpy() >= (np.arange(101) / 100)[:, None]
+        positive = part.label.to_numpy() == 1
+        true_rate, false_rate = at[:, positive].mean(axis=1), at[:, ~positive].mean(axis=1)
+        cost = 2 * at[:, ~positive].sum(axis=1) + (~at[:, positive]).sum(axis=1)
+        tables.append((true_rate, false_rate, cost))
+    (one_true, one_false, one_cost), (other_true, other_false, other_cost) = tables
+    gap = np.maximum(abs(one_true[:, None] - other_true), abs(one_false[:, None] - other_false))
+    total = one_cost[:, None] + other_cost
+    assert chosen.cost == total[gap <= max_gap + 1e-12].min()
+    assert chosen.gap <= max_gap + 1e-9
 
 
 def test_frontier_equals_an_exhaustive_search(cancer: Any) -> None:

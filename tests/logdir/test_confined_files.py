@@ -8,7 +8,7 @@ import pytest
 
 from tracklight.errors import FormatError, LogError
 from tracklight.formats.checkpoints.tensor_file import get_file_size, read_array, read_exactly
-from tracklight.logdir.confined_files import ConfinedFiles, join_path
+from tracklight.logdir.access import ConfinedFiles, join_path
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tracklight.logdir.access import Root
 from tracklight.logdir.discover import DiscoveredFile, Discovery, discover
-from tracklight.logdir.local import LocalFileSystem
-from tracklight.logdir.roots import Root
+from tracklight.logdir.filesystem import LocalFileSystem
 
 NAME = "events.out.tfevents.1700000000.host.1.0"
 

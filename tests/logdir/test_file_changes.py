@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.logdir.file_changes import (
+from tracklight.logdir.filesystem import FileStat, LocalFileSystem
+from tracklight.logdir.tail import (
     FileChange,
     classify_change,
     detect_change,
     read_fingerprint,
 )
-from tracklight.logdir.filesystem import FileStat
-from tracklight.logdir.local import LocalFileSystem
 
 OLD = FileStat(size=100, mtime_ns=5, identity="7")
 

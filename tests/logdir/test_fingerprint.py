@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.logdir.file_changes import Fingerprint, matches_fingerprint, read_fingerprint
-from tracklight.logdir.local import LocalFileSystem
+from tracklight.logdir.filesystem import LocalFileSystem
+from tracklight.logdir.tail import Fingerprint, matches_fingerprint, read_fingerprint
 
 fs = LocalFileSystem()
 

@@ -24,10 +24,9 @@ from tests.logdir.web_server import (
 )
 from tracklight.errors import MissingDependencyError
 from tracklight.logdir import http
-from tracklight.logdir.access import open_filesystem
+from tracklight.logdir.access import open_filesystem, parse_roots
 from tracklight.logdir.discover import Discovery, discover
 from tracklight.logdir.http import HttpFileSystem
-from tracklight.logdir.roots import parse_roots
 
 NAME = "events.out.tfevents.1.host"
 HANDLERS = [PlainHandler, NginxHandler, BareHandler]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tracklight.logdir.access import open_filesystem
-from tracklight.logdir.local import LocalFileSystem
+from tracklight.logdir.filesystem import LocalFileSystem
 
 
 @pytest.fixture

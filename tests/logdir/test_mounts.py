@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.logdir import mounts
-from tracklight.logdir.mounts import find_mount_type, is_network_path
+from tracklight.logdir import watch
+from tracklight.logdir.watch import find_mount_type, is_network_path
 
 TABLE = r"""/dev/sda1 / ext4 rw 0 0
 proc /proc proc rw 0 0
@@ -40,7 +40,7 @@ def test_recognizes_network_file_systems(
     path: str, mount_type: str, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert find_mount_type(path, TABLE) == mount_type
-    monkeypatch.setattr(mounts, "_read_mounts", lambda: TABLE)
+    monkeypatch.setattr(watch, "_read_mounts", lambda: TABLE)
     assert is_network_path(path) is shared
 
 
@@ -52,7 +52,7 @@ def test_resolves_links(tmp_path: Path) -> None:
 
 
 def test_nothing_is_network_without_mount_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mounts, "_MOUNT_TABLE", "/there/is/no/such/table")
+    monkeypatch.setattr(watch, "_MOUNT_TABLE", "/there/is/no/such/table")
     assert not is_network_path("/data")
 
 

@@ -15,14 +15,12 @@ from tests.server.waiting import wait_until
 from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.formats.scanner import create_scanner
 from tracklight.logdir import remote
-from tracklight.logdir.access import fetch_local_copy, open_filesystem
+from tracklight.logdir.access import Root, fetch_local_copy, open_filesystem
 from tracklight.logdir.discover import Discovery, discover
-from tracklight.logdir.file_changes import FileChange, detect_change, matches_fingerprint
 from tracklight.logdir.remote import RemoteFileSystem
-from tracklight.logdir.roots import Root
+from tracklight.logdir.stores.listing import METER
 from tracklight.logdir.stores.notifications import follow_notifications, get_queue
-from tracklight.logdir.stores.requests import METER
-from tracklight.logdir.tail import EventFileTail
+from tracklight.logdir.tail import EventFileTail, FileChange, detect_change, matches_fingerprint
 
 ROOT = "s3://bucket/logs"
 NAME = "events.out.tfevents.1.host"

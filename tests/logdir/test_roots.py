@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tracklight.errors import UsageError
-from tracklight.logdir.roots import LogdirSpec, Root, _is_drive, parse_roots
+from tracklight.logdir.access import LogdirSpec, Root, _is_drive, parse_roots
 
 
 def names(spec: LogdirSpec) -> list[str]:

@@ -21,10 +21,10 @@ from tests.server.waiting import wait_until
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.shared_cache import ObjectStore
 from tracklight.logdir import remote
+from tracklight.logdir.access import Root, parse_roots
 from tracklight.logdir.discover import discover
 from tracklight.logdir.remote import RemoteFileSystem
-from tracklight.logdir.roots import Root, parse_roots
-from tracklight.logdir.stores.requests import METER
+from tracklight.logdir.stores.listing import METER
 
 pytestmark = pytest.mark.slow
 

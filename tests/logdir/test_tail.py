@@ -11,10 +11,8 @@ from tests.builders import event, flip, image, record, scalar, session, simple, 
 from tests.scanning import Reading, gather, read_file
 from tracklight.formats.batch import LARGE_RECORD_BYTES, Batch, DamageKind
 from tracklight.formats.scanner import Scanner, create_scanner
-from tracklight.logdir.file_changes import matches_fingerprint
-from tracklight.logdir.filesystem import FileHandle, ReadSizes
-from tracklight.logdir.local import LocalFileSystem, LocalHandle
-from tracklight.logdir.tail import EventFileTail, ReadBuffers
+from tracklight.logdir.filesystem import FileHandle, LocalFileSystem, LocalHandle, ReadSizes
+from tracklight.logdir.tail import EventFileTail, ReadBuffers, matches_fingerprint
 
 
 class RecordingHandle(LocalHandle):

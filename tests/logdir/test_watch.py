@@ -18,9 +18,9 @@ from types import SimpleNamespace
 import pytest
 
 from tracklight.logdir import watch
+from tracklight.logdir.access import Root
 from tracklight.logdir.discover import discover
-from tracklight.logdir.local import LocalFileSystem
-from tracklight.logdir.roots import Root
+from tracklight.logdir.filesystem import LocalFileSystem
 from tracklight.logdir.watch import Changes, PollIntervals, Watcher
 
 #: Never polls, so that all changes come from events.

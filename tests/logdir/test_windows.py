@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.index import logs
+from tracklight.logdir.access import Root, parse_roots
 from tracklight.logdir.discover import discover
-from tracklight.logdir.local import LocalFileSystem
-from tracklight.logdir.roots import Root, parse_roots
+from tracklight.logdir.filesystem import LocalFileSystem
 from tracklight.logdir.watch import PollIntervals, Watcher
 
 

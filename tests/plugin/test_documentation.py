@@ -16,7 +16,7 @@ from tests.server.static_export.test_writer import Everything
 from tests.server.waiting import wait_until
 from tracklight import plugin, summary
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy

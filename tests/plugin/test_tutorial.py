@@ -11,7 +11,7 @@ from tests.contract.pages import ROOT, iter_blocks
 from tests.plugin.skeleton import SKELETON
 from tracklight import plugin, summary
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.server.plugins import create_static_context
 
 PAGE = ROOT / "docs" / "plugin-tutorial.md"

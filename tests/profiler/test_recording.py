@@ -15,7 +15,7 @@ from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.summary import summarize
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import UsageError, UsageWarning
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import Root
 
 #: Many sampling intervals, so that a busy machine takes some samples as well.
 WAIT_S = 0.15

@@ -13,7 +13,7 @@ from tests import builders as b
 from tests.small_log import NAME, write
 from tracklight.errors import UsageError
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 #: Generous timeout; no test waits that long.

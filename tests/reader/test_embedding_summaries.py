@@ -10,7 +10,7 @@ from PIL import Image
 
 from tracklight.cli import main
 from tracklight.cli.demo.embeddings import write_embeddings
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.reader.summaries import (
     InspectedEmbedding,
     iter_embedding_lines,

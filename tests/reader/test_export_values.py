@@ -17,7 +17,7 @@ from tests.small_log import PICTURE, write
 from tracklight import hparams, summary
 from tracklight.cli import main
 from tracklight.formats import summary as encode
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 SUFFIXES = ("csv", "json", "jsonl", "parquet")

@@ -11,8 +11,8 @@ import tracklight
 from tests.small_log import write
 from tracklight.errors import NoMatchWarning, RunNotFoundError, UsageError
 from tracklight.formats import hparams, summary
-from tracklight.formats.event import encode_event
 from tracklight.formats.hparams import HParam, Metric, Status
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 STARTED = datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc)

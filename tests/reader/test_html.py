@@ -13,7 +13,7 @@ import tracklight
 from tests import builders as b
 from tests.small_log import PICTURE, write
 from tracklight.formats import hparams, summary
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 from tracklight.formats.values import Images
 from tracklight.util import html

@@ -22,8 +22,8 @@ from tracklight.errors import (
     UsageError,
 )
 from tracklight.formats import proto, summary
-from tracklight.formats.event import encode_event
 from tracklight.formats.media import encode_png
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 from tracklight.types import Kind
 

@@ -6,7 +6,7 @@ import pytest
 
 import tracklight
 from tracklight.errors import LogdirNotFoundError, LogError
-from tracklight.logdir.roots import find_nearest_path
+from tracklight.logdir.access import find_nearest_path
 
 
 def test_raises_for_a_missing_directory(tmp_path: Path) -> None:

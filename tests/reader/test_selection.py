@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tracklight.errors import LogError, RunNotFoundError, UsageError
-from tracklight.reader.selection import NameFilter, select_names
+from tracklight.reader.tables import NameFilter, select_names
 
 NAMES = ("lr1/train", "lr1/test", "lr2/train", "odd[1]", "re:x")
 

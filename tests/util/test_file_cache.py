@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tracklight.util.file_cache import FileCache
+from tracklight.util.files import FileCache
 
 
 def put_in_order(cache: FileCache, folder: Path, *keys: str) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tracklight.util.hashing import hash_key
+from tracklight.util.files import hash_key
 
 
 def test_hashes_are_stable_between_versions() -> None:

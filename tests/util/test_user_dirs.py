@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.util.user_dirs import get_data_dir, get_notes_path
+from tracklight.util.files import get_data_dir, get_notes_path
 
 
 def test_each_log_has_its_own_notes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -299,6 +299,18 @@ def test_package_is_callable_and_lazy() -> None:
     assert callable(tracklight.what_if)
 
 
+def test_class_names_of_hugging_face_data() -> None:
+    datasets = pytest.importorskip("datasets")
+    features = datasets.Features(
+        {"age": datasets.Value("int64"), "label": datasets.ClassLabel(names=["no", "yes"])}
+    )
+    data = datasets.Dataset.from_dict({"age": [20, 60], "label": [0, 1]}, features=features)
+    session = Session(data, lambda rows: [row["age"] / 80 for row in rows], "label", input="rows")
+    predicted = session.predictions().to_pandas()
+    assert predicted["predicted"].tolist() == ["no", "yes"]
+    assert predicted["correct"].tolist() == ["correct", "correct"]
+
+
 def test_no_model_and_no_label() -> None:
     session = Session(FRAME)
     with pytest.raises(UsageError, match="there is no model"):

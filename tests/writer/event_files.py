@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tracklight.formats.event import decode_event
+from tracklight.formats.summary import decode_event
 from tracklight.formats.tensor import decode_tensor
 from tracklight.formats.tfrecord import iter_records
 

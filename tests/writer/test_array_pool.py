@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.writer import histograms
-from tracklight.writer.histograms import acquire_copy, release_copy
+from tracklight.writer import values
+from tracklight.writer.values import acquire_copy, release_copy
 
 
 @pytest.fixture(autouse=True)
 def empty_pool(monkeypatch: pytest.MonkeyPatch) -> deque[Any]:
     pool: deque[Any] = deque()
-    monkeypatch.setattr(histograms, "_pool", pool)
+    monkeypatch.setattr(values, "_pool", pool)
     return pool
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.writer import histograms
-from tracklight.writer.histograms import (
+from tracklight.writer import values
+from tracklight.writer.values import (
     compute_exponential_edges,
     compute_exponential_histogram,
     compute_exponential_limits,
@@ -69,16 +69,16 @@ def test_uniform_histogram_counts_every_number(numbers: list[float], buckets: in
 
 @given(st.lists(st.floats(0, 100), max_size=30), st.floats(0, 10), st.integers(1, 40))
 def test_uniform_kernel_agrees_with_numpy(numbers: list[float], width: float, buckets: int) -> None:
-    compiled = histograms.count_uniform(as_array(numbers), 0.0, width, buckets)
-    plain = histograms.count_uniform_numpy(as_array(numbers), 0.0, width, buckets)
+    compiled = values.count_uniform(as_array(numbers), 0.0, width, buckets)
+    plain = values.count_uniform_numpy(as_array(numbers), 0.0, width, buckets)
     assert compiled.tolist() == plain.tolist()
 
 
 @given(st.lists(st.one_of(FINITE, NEAR), max_size=30))
 def test_exponential_kernel_agrees_with_numpy(numbers: list[float]) -> None:
     compiled, plain = np.zeros((2, len(EDGES) + 1), np.int64)
-    histograms.count_exponential(as_array(numbers), compiled)
-    histograms.count_exponential_numpy(as_array(numbers), plain)
+    values.count_exponential(as_array(numbers), compiled)
+    values.count_exponential_numpy(as_array(numbers), plain)
     assert compiled.tolist() == plain.tolist()
     assert compiled.sum() == len(numbers)
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import numpy as np
 
 from tracklight.errors import Message, TracklightError, get_message
-from tracklight.util.hashing import hash_key
+from tracklight.util.files import hash_key
 
 logger = logging.getLogger(__name__)
 
@@ -187,6 +187,7 @@ class Jobs(Generic[ResultT]):
 
     Args:
         store: Stores results across restarts of the server; None keeps them in memory only.
+        workers: How many jobs may run at the same time.
 
     Example:
         >>> jobs = Jobs[int]()
@@ -195,11 +196,11 @@ class Jobs(Generic[ResultT]):
         (True, 3)
     """
 
-    def __init__(self, store: JobStore[ResultT] | None = None) -> None:
+    def __init__(self, store: JobStore[ResultT] | None = None, *, workers: int = 1) -> None:
         self._store = store
         self._jobs: OrderedDict[str, Job[ResultT]] = OrderedDict()
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(1, "tracklight-jobs")
+        self._pool = ThreadPoolExecutor(workers, "tracklight-jobs")
 
     def start(
         self, key: str, compute: Callable[[JobProgress], ResultT], is_cached: bool = True
@@ -229,6 +230,13 @@ class Jobs(Generic[ResultT]):
 
     def find(self, key: str) -> Job[ResultT] | None:
         return self._jobs.get(key)
+
+    def forget(self, key: str) -> None:
+        """Release the result of a job that has ended."""
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is not None and job.state not in ("waiting", "running"):
+                del self._jobs[key]
 
     def close(self) -> None:
         """Cancel all jobs and wait for the running one."""

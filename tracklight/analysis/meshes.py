@@ -73,7 +73,7 @@ _CAMERAS = ("PerspectiveCamera", "OrthographicCamera")
 def split_mesh_tag(tag: str) -> tuple[str, MeshContent]:
     """Return the mesh that a series belongs to, and which part of it the series is.
 
-    ``web/src/dashboards/mesh/mesh-tags.ts`` has the same logic.
+    ``web/src/dashboards/mesh/mesh-state.svelte.ts`` has the same logic.
     """
     match = _MESH_TAG.fullmatch(tag)
     if match is None:

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
+import numpy as np
 
 from tracklight.analysis.jobs import LOCAL_TASKS, Tasks
+from tracklight.analysis.run_query import GroupQuery
 from tracklight.errors import Message
+from tracklight.index.aggregation import CurveReduction, make_compact_curve
 from tracklight.index.series_query import SeriesQuery, View
+from tracklight.logdir.access import Root
 from tracklight.logdir.filesystem import FileHandle
-from tracklight.logdir.roots import Root
 from tracklight.types import (
     CaptureFile,
     DebugEventFile,
@@ -192,6 +195,14 @@ class Source(Protocol):
     ) -> list[ResultT]:
         """Apply ``view`` to several series (run, tag) after axis, smoothing and baseline."""
 
+    def reduce(
+        self,
+        keys: Sequence[tuple[str, str]],
+        query: SeriesQuery,
+        reduction: CurveReduction[ResultT],
+    ) -> ResultT:
+        """Reduce several series (run, tag) to one result, after axis, smoothing and baseline."""
+
     def locate(self, run: str, tag: str) -> ValueLocations:
         """Return steps, wall times and file positions of the values of a tag other than scalars."""
 
@@ -221,6 +232,17 @@ class DataAccess:
 NO_ACCESS = DataAccess()
 
 
+def reduce_here(
+    source: Source,
+    keys: Sequence[tuple[str, str]],
+    query: SeriesQuery,
+    reduction: CurveReduction[ResultT],
+) -> ResultT:
+    """Do the same as `Source.reduce` in this process, with the curves of a source."""
+    curves = source.query(keys, query, make_compact_curve)
+    return reduction.merge([reduction.reduce(np.arange(len(keys)), curves)])
+
+
 @dataclass(frozen=True)
 class Context:
     """What the server gives to a dashboard."""
@@ -240,3 +262,5 @@ class Context:
     """The URL parameters of the view that a static export shows; empty on a server."""
     state: Callable[[], str] | None = None
     """Returns a text that changes whenever the log may have changed; None in a static export."""
+    select_runs: Callable[[GroupQuery], Sequence[str]] | None = None
+    """Returns the names of the runs that a query describes; None in a static export."""

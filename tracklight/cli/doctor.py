@@ -24,25 +24,28 @@ import numpy as np
 
 from tracklight import __version__
 from tracklight.analysis.embeddings.discovery import discover_embeddings
-from tracklight.cli.logdir_arg import create_catalog, find_logdir_arg, suggest_path
+from tracklight.cli.logdir_arg import (
+    create_catalog,
+    find_logdir_arg,
+    read_byte_progress,
+    show_progress,
+    suggest_path,
+)
 from tracklight.cli.parser import EXIT_UNHEALTHY
-from tracklight.cli.progress import read_byte_progress, show_progress
 from tracklight.dashboards import BUILT_IN_DASHBOARDS
 from tracklight.errors import BindError
 from tracklight.index.cache import get_user_cache_folder
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.access import open_filesystem
-from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.access import ConfinedFiles, Root, is_url, open_filesystem
 from tracklight.logdir.discover import discover, is_capture
 from tracklight.logdir.filesystem import FileSystem, ListedFile
-from tracklight.logdir.mounts import is_network_path
-from tracklight.logdir.roots import Root, is_url
+from tracklight.logdir.watch import is_network_path
 from tracklight.server.instances import bind_address
 from tracklight.server.page import PAGE_DIR
 from tracklight.server.plugins import ENTRY_POINT_GROUP
 from tracklight.types import Kind, RunInfo, SharedTag
+from tracklight.util.files import get_data_dir
 from tracklight.util.html import format_count
-from tracklight.util.user_dirs import get_data_dir
 
 
 class Severity(str, Enum):

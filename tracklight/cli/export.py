@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracklight.cli.logdir_arg import (
+    ProgressCounter,
     Selection,
     format_roots,
     join_problems,
     open_log,
     parse_data_dirs,
     select_tags,
+    show_progress,
 )
 from tracklight.cli.parser import EXIT_FAILURE
-from tracklight.cli.progress import ProgressCounter, show_progress
 from tracklight.errors import LogError, UsageError
 from tracklight.reader import Log, Values
 from tracklight.reader.export import export_scalars, open_output, resolve_format
@@ -170,9 +171,8 @@ def _list_series(log: Log, selection: Selection, kind: str) -> list[tuple[str, T
 
 def _export_static(flags: Namespace) -> int:
     from tracklight.analysis.source import DataAccess
-    from tracklight.server.static_export.contents import ExportContents
+    from tracklight.server.static_export.contents import ExportContents, write_static_export
     from tracklight.server.static_export.view import parse_view
-    from tracklight.server.static_export.writer import write_static_export
 
     if flags.format or flags.out:
         raise UsageError("--static cannot be combined with --format or --out")

@@ -11,8 +11,8 @@ from pathlib import Path
 from tracklight.cli.logdir_arg import LogdirArg, check_roots, find_logdir_arg, open_log, select_tags
 from tracklight.cli.parser import EXIT_FAILURE
 from tracklight.errors import UsageError
+from tracklight.logdir.access import is_url, parse_roots
 from tracklight.logdir.discover import is_event_file
-from tracklight.logdir.roots import is_url, parse_roots
 from tracklight.reader.listing import encode_listing, iter_listing_lines
 
 

@@ -1,30 +1,122 @@
-"""Resolve the log directory given on the command line, and open it.
+"""Resolve the log directory given on the command line, and open it, with a progress bar.
 
 A log directory is given as a positional argument, by ``--logdir``, by ``--logdir_spec`` or by
-``--event_file``. `create_catalog` creates the index for it, and `open_log` reads it.
+``--event_file``. `create_catalog` creates the index for it, and `open_log` reads it. The progress
+bar is shown on a terminal only.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import threading
+import time
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from tracklight.cli.parser import COMMANDS
-from tracklight.cli.progress import read_byte_progress, show_progress
 from tracklight.errors import LogError, UsageError
 
 if TYPE_CHECKING:
-    # Imported on use: these functions also check command lines that never read a log.
     from tracklight.index.catalog import Catalog
-    from tracklight.logdir.roots import Root
+    from tracklight.logdir.access import Root
     from tracklight.reader import Log
     from tracklight.types import TagInfo
+
+# ---- the progress bar
+
+#: Returns the amounts done and in total; None ends the bar.
+ReadProgress = Callable[[], tuple[int, int] | None]
+
+_REDRAW_S = 0.1
+_BLOCKS = " ▏▎▍▌▋▊▉█"
+
+
+class ProgressCounter:
+    """Counts finished work for `show_progress`."""
+
+    def __init__(self, total: int) -> None:
+        self._done = 0
+        self._total = total
+
+    def add(self, amount: int) -> None:
+        self._done += amount
+
+    def read(self) -> tuple[int, int]:
+        return self._done, self._total
+
+
+@contextmanager
+def show_progress(title: str, read: ReadProgress, stream: TextIO | None = None) -> Iterator[None]:
+    """Draw a progress bar while the block runs.
+
+    Args:
+        title: Text before the bar.
+        read: Called for each redraw, in another thread.
+        stream: Where to draw; by default standard error.
+    """
+    out = stream or sys.stderr
+    if not out.isatty():
+        yield
+        return
+    stop = threading.Event()
+    thread = threading.Thread(target=_draw, args=(title, read, out, stop), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def show_loading(catalog: Catalog, stream: TextIO) -> AbstractContextManager[None]:
+    """Draw a progress bar until the log has been read for the first time."""
+
+    def read() -> tuple[int, int] | None:
+        done, total = read_byte_progress(catalog)
+        return None if catalog.version or done >= total > 0 else (done, total)
+
+    return show_progress("reading", read, stream)
+
+
+def read_byte_progress(catalog: Catalog) -> tuple[int, int]:
+    progress = catalog.progress
+    return progress.bytes_done, progress.bytes_total
+
+
+def _draw(title: str, read: ReadProgress, out: TextIO, stop: threading.Event) -> None:
+    started_s = time.monotonic()
+    is_drawn = False
+    while not stop.wait(_REDRAW_S) and (state := read()) is not None:
+        if state[1]:
+            out.write("\r" + format_bar(title, *state, time.monotonic() - started_s))
+            out.flush()
+            is_drawn = True
+    if is_drawn:
+        out.write("\r\x1b[K")  # erase the line
+        out.flush()
+
+
+def format_bar(title: str, done: int, total: int, elapsed_s: float) -> str:
+    """Format the bar with the percentage and, once it can be estimated, the remaining time."""
+    fraction = min(1.0, done / total) if total else 0.0
+    remaining = f"{elapsed_s / fraction - elapsed_s:,.0f} s left" if fraction > 0.01 else ""
+    width = max(10, min(40, shutil.get_terminal_size().columns - len(title) - 24))
+    return f"{title} {_format_blocks(fraction, width)} {fraction:4.0%} {remaining:<14}"
+
+
+def _format_blocks(fraction: float, width: int) -> str:
+    eighths = round(fraction * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (_BLOCKS[rest] if full < width else "")).ljust(width)
+
+
+# ---- the log directory
 
 LogdirArg = str | Path | list[str]
 
@@ -104,7 +196,7 @@ def create_catalog(flags: Namespace, extra_roots: Mapping[str, Path] | None = No
 
 
 def _parse_all_roots(given: LogdirArg | None, extra: Mapping[str, Path]) -> tuple[Root, ...]:
-    from tracklight.logdir.roots import parse_roots
+    from tracklight.logdir.access import parse_roots
 
     if given is None and not extra:
         raise UsageError("no log directory was given: tracklight --logdir DIR")
@@ -206,7 +298,7 @@ def join_problems(problems: Sequence[object]) -> str:
 
 def list_missing(roots: Iterable[Root]) -> list[str]:
     """Return the paths of local log directories that do not exist."""
-    from tracklight.logdir.roots import is_url
+    from tracklight.logdir.access import is_url
 
     paths = (root.path for root in roots)
     return [path for path in paths if not is_url(path) and not os.path.exists(path)]
@@ -217,7 +309,7 @@ def check_positional_paths(flags: Namespace) -> None:
 
     A directory given by --logdir may be created later, as with TensorBoard.
     """
-    from tracklight.logdir.roots import parse_roots
+    from tracklight.logdir.access import parse_roots
 
     for index, given in enumerate(flags.directories):
         for path in list_missing(parse_roots([given])):

@@ -20,11 +20,11 @@ from tracklight.cli.logdir_arg import (
     create_catalog,
     list_missing,
     parse_data_dirs,
+    show_loading,
     suggest_path,
 )
-from tracklight.cli.progress import show_loading
 from tracklight.errors import UsageError
-from tracklight.logdir.stores.requests import METER
+from tracklight.logdir.stores.listing import METER
 from tracklight.server.alerts.monitor import AlertSettings
 from tracklight.server.alerts.rules import (
     DEFAULT_DEBUGGER_KINDS,

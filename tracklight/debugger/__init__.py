@@ -14,7 +14,6 @@ they are used. May import `tracklight.writer` and `tracklight.formats`.
 
 from __future__ import annotations
 
-from tracklight.debugger.checks import check_numerics
-from tracklight.debugger.watching import watch
+from tracklight.debugger.watching import check_numerics, watch
 
 __all__ = ["check_numerics", "watch"]

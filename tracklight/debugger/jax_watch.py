@@ -20,9 +20,7 @@ from jax.extend import core
 from numpy.typing import NDArray
 
 from tracklight.debugger.health import RANGES, get_sample_stride
-from tracklight.debugger.recorder import Recorder
-from tracklight.debugger.stacks import capture_stack, make_location
-from tracklight.debugger.tensor_filter import TensorFilter
+from tracklight.debugger.recorder import Recorder, TensorFilter, capture_stack, make_location
 from tracklight.formats.debug_events.recording import STATS, SourceLocation, WatchedTensor
 from tracklight.types import Float32
 from tracklight.util.stack_trace import is_library_path

@@ -14,9 +14,13 @@ import keras
 import numpy as np
 
 from tracklight.debugger.health import RANGES, SAMPLE_SIZE, make_row
-from tracklight.debugger.recorder import Recorder, make_matrix
-from tracklight.debugger.stacks import capture_stack, make_location
-from tracklight.debugger.tensor_filter import TensorFilter
+from tracklight.debugger.recorder import (
+    Recorder,
+    TensorFilter,
+    capture_stack,
+    make_location,
+    make_matrix,
+)
 from tracklight.errors import Message
 from tracklight.formats.debug_events.recording import STATS, SourceLocation, WatchedTensor
 from tracklight.types import Float32

@@ -2,16 +2,21 @@
 
 A framework integration calls `Recorder.add` for each tensor in the order of computation, and
 `Recorder.end_step` with the health matrix of the step. The recorder decides what is written: the
-steps of the schedule, and the last steps before a value became non-finite.
+steps of the schedule, and the last steps before a value became non-finite. A `TensorFilter` selects
+tensors by name, type and dtype, and `capture_stack` tells where in the user's program a tensor is
+computed.
 """
 
 from __future__ import annotations
 
 import linecache
+import os
+import re
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -331,3 +336,58 @@ def make_matrix(rows: Mapping[int, Float32], count: int) -> Float32:
     for row, values in rows.items():
         matrix[row] = values
     return matrix
+
+
+# ---- stacks
+
+_OWN_DIR = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_MAX_FRAMES = 50
+
+
+def capture_stack() -> tuple[SourceLocation, ...]:
+    """Return the frames of the user's program, outermost first; libraries are left out."""
+    frames: list[SourceLocation] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and len(frames) < _MAX_FRAMES:
+        path = frame.f_code.co_filename
+        if not path.startswith(_OWN_DIR) and not is_library_path(path):
+            frames.append(make_location(path, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return tuple(reversed(frames))
+
+
+def make_location(path: str, line: int, function: str) -> SourceLocation:
+    return SourceLocation(path, line, function, linecache.getline(path, line).strip())
+
+
+# ---- selection of tensors
+
+
+class TensorFilter:
+    """Matches the tensors to watch.
+
+    Args:
+        names: A regular expression that may match anywhere in a name; None for all.
+        types: Types of layers or operations, such as ``"Linear"``; None for all.
+        dtypes: Names of dtypes, such as ``"float16"``; None for all.
+    """
+
+    def __init__(
+        self,
+        names: str | None = None,
+        types: Iterable[str] | None = None,
+        dtypes: Iterable[str] | None = None,
+    ) -> None:
+        try:
+            self._names = None if names is None else re.compile(names)
+        except re.error as error:
+            raise ArgumentError("names", f"is not a regular expression: {error}") from None
+        self._types = None if types is None else frozenset(it.lower() for it in types)
+        self._dtypes = None if dtypes is None else frozenset(str(it) for it in dtypes)
+
+    def matches(self, name: str, kind: str, dtype: str) -> bool:
+        return (
+            (self._names is None or self._names.search(name) is not None)
+            and (self._types is None or not kind or kind.lower() in self._types)
+            and (self._dtypes is None or dtype in self._dtypes)
+        )

@@ -20,9 +20,13 @@ import torch
 from numpy.typing import NDArray
 from torch.overrides import TorchFunctionMode
 
-from tracklight.debugger.recorder import MAX_STORED_BYTES, Recorder, make_matrix
-from tracklight.debugger.stacks import capture_stack
-from tracklight.debugger.tensor_filter import TensorFilter
+from tracklight.debugger.recorder import (
+    MAX_STORED_BYTES,
+    Recorder,
+    TensorFilter,
+    capture_stack,
+    make_matrix,
+)
 from tracklight.debugger.torch_statistics import (
     DeviceStatistics,
     MemoryStatistics,

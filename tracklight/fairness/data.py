@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.columns import Categorical, ColumnData, format_value
+from tracklight.analysis.evaluation.filters import Categorical, ColumnData, format_value
 from tracklight.errors import FormatError, UsageError, import_optional, list_similar_names
 
 #: Rows of a chunk. A chunk of a few columns takes some ten megabytes.

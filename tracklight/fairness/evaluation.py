@@ -10,23 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.accumulators import DEFAULT_BINS, EXACT_BINS
-from tracklight.analysis.evaluation.columns import (
-    Categorical,
-    ColumnData,
-    factorize,
-    is_missing,
-)
-from tracklight.analysis.evaluation.encoding import StoredEvaluation
+from tracklight.analysis.evaluation.curves import DEFAULT_BINS, EXACT_BINS
 from tracklight.analysis.evaluation.evaluator import (
     DEFAULT_THRESHOLDS,
     Chunk,
     EvaluationConfig,
     Evaluator,
+    collect_plots,
 )
-from tracklight.analysis.evaluation.filters import Filter, parse_filter
+from tracklight.analysis.evaluation.filters import (
+    Categorical,
+    ColumnData,
+    Filter,
+    factorize,
+    is_missing,
+    parse_filter,
+)
 from tracklight.analysis.evaluation.models import Task
-from tracklight.analysis.evaluation.plots import collect_plots
+from tracklight.analysis.evaluation.report import StoredEvaluation
 from tracklight.analysis.evaluation.resampling import IntervalMethod, Resampling
 from tracklight.analysis.evaluation.slices import Buckets, SliceSpec, parse_slice
 from tracklight.errors import Message, UsageError

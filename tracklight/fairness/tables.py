@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracklight.analysis.evaluation.encoding import (
+from tracklight.analysis.evaluation.report import (
     PLUGIN_NAME,
     StoredEvaluation,
     encode_evaluation,
+    format_report,
 )
-from tracklight.analysis.evaluation.report import format_report
+from tracklight.analysis.evaluation.resampling import Correction
 from tracklight.analysis.evaluation.results import Difference, EvaluationResult
 from tracklight.analysis.evaluation.slices import format_slice
-from tracklight.analysis.evaluation.statistics import Correction
 from tracklight.errors import UsageError
 from tracklight.util.frames import CategoryColumn, Column, Frame
 

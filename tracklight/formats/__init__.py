@@ -10,8 +10,8 @@ Where to start reading:
 
 * Reading event files: `scanner` splits a file into records and returns a `batch.Batch`, with
   scalars as columns and the location of everything else; `values` decodes such a value on demand.
-* Writing event files: `summary` builds values, `event` puts them into events, `tfrecord` adds the
-  framing. `record_buffer` is the fast path for scalars.
+* Writing event files: `summary` builds values and events, `tfrecord` adds the framing.
+  `record_buffer` is the fast path for scalars.
 * `proto` provides the protobuf message classes that are declared in ``schemas/*.proto``.
 
 ``_scan``, ``_encode`` and ``_xplane`` are compiled with Cython. Each has an equivalent in Python,

@@ -2,7 +2,7 @@
 """Compiled kernels for writing: the record buffer and the counting of histograms.
 
 `RecordBuffer` implements the protocol in `tracklight.formats.record_buffer`. The functions count
-values for `tracklight.writer.histograms`.
+values for `tracklight.writer.values`.
 
 No method of the buffer releases the GIL, which makes every method atomic. A record is encoded
 directly into the memory of the buffer; its length and checksums are filled in at the end.

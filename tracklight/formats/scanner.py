@@ -30,11 +30,14 @@ from tracklight.formats.batch import (
     Points,
     References,
     ScalarType,
+    ScannedEvent,
     ScannedValue,
+    TypedScalar,
     empty_points,
     empty_references,
+    has_plugin_name,
+    scan_event,
 )
-from tracklight.formats.event_scan import ScannedEvent, TypedScalar, has_plugin_name, scan_event
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES, crc32c, masked_crc32c
 from tracklight.types import Float64, Int64
 

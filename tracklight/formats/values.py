@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, TracklightError
 from tracklight.formats import proto, tensor
-from tracklight.formats.event import DATA_CLASS_BY_PLUGIN, UNKNOWN_ENCODING, WAV_ENCODING
 from tracklight.formats.media import (
     UNKNOWN_MEDIA_TYPE,
     decode_image,
@@ -26,6 +25,7 @@ from tracklight.formats.media import (
     sniff_media_type,
 )
 from tracklight.formats.proto import Message
+from tracklight.formats.summary import DATA_CLASS_BY_PLUGIN, UNKNOWN_ENCODING, WAV_ENCODING
 from tracklight.formats.tensor import DType, encode_tensor
 from tracklight.formats.tfrecord import BytesLike
 from tracklight.formats.wire_format import decode_text

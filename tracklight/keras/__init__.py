@@ -6,10 +6,9 @@
 `TensorBoard` logs the training; `Fairness` evaluates the model per slice after each epoch. Keras is
 imported on first access of a callback.
 
-`callback` has `TensorBoard`, `options` checks its arguments, `weights` logs weights and embeddings,
-`model_json` describes the layers of a model, and `batch_profiler` profiles a range of batches. May
-import `tracklight.summary`, `tracklight.fairness`, `tracklight.profiler`, `tracklight.projector`
-and `tracklight.writer`.
+`callback` has `TensorBoard`, `weights` logs weights and embeddings, and `model_json` describes the
+layers of a model. May import `tracklight.summary`, `tracklight.fairness`, `tracklight.profiler`,
+`tracklight.projector` and `tracklight.writer`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The callback that logs the training of a Keras model."""
+"""The callback that logs the training of a Keras model, and profiles a range of batches."""
 
 from __future__ import annotations
 
@@ -6,19 +6,160 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 
-from tracklight.keras import options
-from tracklight.keras.batch_profiler import BatchProfiler
 from tracklight.keras.weights import read_number
+from tracklight.profiler.framework_profilers import StepMarker, create_profiler
 from tracklight.profiler.graph_capture import GraphCapture, create_graph_capture
 from tracklight.profiler.tracing import build_function_graphs
 from tracklight.summary import FileWriter, create_file_writer
-from tracklight.writer import defaults, warnings
+from tracklight.writer import event_writer, warnings
 from tracklight.writer.arguments import as_number, as_tag
 from tracklight.writer.values import build_graph_value, encode_graph_event
+from tracklight.writer.warnings import ArgumentError, warn_or_raise
+
+# ---- profiling
+
+
+class BatchProfiler:
+    """Records a range of batches, each marked as a step.
+
+    A step lasts until the next one begins, so that it includes the time spent waiting for data.
+
+    Args:
+        run_dir: Directory of the run.
+        backend: The backend of Keras.
+        batches: The batches to record.
+
+    Attributes:
+        graphs: Serialized graphs of the functions that ran, once the range has ended.
+    """
+
+    def __init__(self, run_dir: str, backend: str, batches: BatchRange) -> None:
+        self._run_dir = run_dir
+        self._profiler = create_profiler(backend)
+        self._step_marker = StepMarker(self._profiler)
+        self._graph_capture = create_graph_capture(backend)
+        self._batches = batches
+        self.graphs: list[bytes] = []
+        self.is_running = False
+        self.has_finished = False
+
+    @property
+    def title(self) -> str:
+        return f"batch_{self._batches.last}"
+
+    def begin_batch(self, batch: int) -> None:
+        """Handle the begin of a batch, counted from 1 over all epochs."""
+        if batch > self._batches.last:
+            self.stop()
+        elif batch >= self._batches.first and not self.has_finished:
+            if not self.is_running:
+                self._start()
+            self._step_marker.begin(batch)
+
+    def end_batch(self, batch: int) -> None:
+        if batch >= self._batches.last:
+            self.stop()
+
+    def pause(self) -> None:
+        """End the current step, so that it does not include an evaluation."""
+        self._step_marker.end()
+
+    def stop(self) -> None:
+        if not self.is_running:
+            return
+        self.is_running, self.has_finished = False, True
+        self._step_marker.end()
+        try:
+            self._profiler.stop()
+        finally:
+            self.graphs = self._graph_capture.stop()
+
+    def _start(self) -> None:
+        # Not retried after a failure: another part of the program may be profiling.
+        self.has_finished = True
+        self._profiler.start(self._run_dir)
+        with suppress(ArgumentError):  # record the profile without graphs
+            self._graph_capture.start()
+        self.is_running, self.has_finished = True, False
+
+
+# ---- arguments
+
+_PROFILE_BATCH_FORM = "must be a batch number, a pair [first, last], or 0"
+
+
+class BatchRange(NamedTuple):
+    """A range of batches, inclusive, counted from 1 over all epochs."""
+
+    first: int
+    last: int
+
+
+def as_update_freq(value: Any) -> int | None:
+    """Return the number of batches between two logs; None for once per epoch."""
+    if value == "epoch":
+        return None
+    if value == "batch":
+        return 1
+    interval = _find_int(value)
+    if interval is None or interval < 1:
+        warn_or_raise(
+            "update_freq", f"must be 'epoch', 'batch' or a positive int, not {value!r:.100}"
+        )
+        return None
+    return interval
+
+
+def as_epoch_interval(value: Any, argument: str) -> int:
+    """Return the number of epochs between two logs; 0 for never."""
+    interval = _find_int(0 if value is None else value)
+    if interval is None or interval < 0:
+        warn_or_raise(argument, f"must be a number of epochs, or 0 for never, not {value!r:.100}")
+        return 0
+    return interval
+
+
+def parse_profile_batch(value: Any) -> BatchRange | None:
+    """Return the batches to profile for ``5``, ``[10, 20]`` or ``"10,20"``; None for 0."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if parts is None:
+        return None
+    if not isinstance(parts, (list, tuple)):
+        parts = [parts]
+    ends = [_find_int(part) for part in parts]
+    first, last = ends[0] if ends else None, ends[-1] if ends else None
+    if len(ends) > 2 or first is None or last is None or first < 0 or last < first:
+        warn_or_raise("profile_batch", f"{_PROFILE_BATCH_FORM}, not {value!r:.100}")
+        return None
+    return BatchRange(first, last) if last else None
+
+
+def as_embeddings_metadata(value: Any) -> str | dict[str, str]:
+    """Return a metadata file for all embeddings, or files by layer name."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return {str(name): str(path) for name, path in value.items()}
+    if isinstance(value, (list, set, bytes)):
+        raise ArgumentError(
+            "embeddings_metadata", "must be a file name, or a dict of file names by layer"
+        )
+    return str(value)
+
+
+def _find_int(value: Any) -> int | None:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        return None
+    return number if isinstance(value, str) or number == value else None
+
+
+# ---- the callback
 
 TRAIN_RUN = "train"
 VALIDATION_RUN = "validation"
@@ -84,13 +225,13 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
         self.update_freq: int | None = None
         self.embeddings_metadata: str | dict[str, str] = {}
         self._strict = warnings.is_strict() if strict is None else strict
-        self._profile_batches: options.BatchRange | None = None
+        self._profile_batches: BatchRange | None = None
         with self._catch_errors("__init__"):
-            self.histogram_freq = options.as_epoch_interval(histogram_freq, "histogram_freq")
-            self.embeddings_freq = options.as_epoch_interval(embeddings_freq, "embeddings_freq")
-            self.update_freq = options.as_update_freq(update_freq)
-            self._profile_batches = options.parse_profile_batch(profile_batch)
-            self.embeddings_metadata = options.as_embeddings_metadata(embeddings_metadata)
+            self.histogram_freq = as_epoch_interval(histogram_freq, "histogram_freq")
+            self.embeddings_freq = as_epoch_interval(embeddings_freq, "embeddings_freq")
+            self.update_freq = as_update_freq(update_freq)
+            self._profile_batches = parse_profile_batch(profile_batch)
+            self.embeddings_metadata = as_embeddings_metadata(embeddings_metadata)
         self._writers = RunWriters(self.log_dir, strict=self._strict)
         self._profiler: BatchProfiler | None = None
         self._train_batch = self._test_batch = 0
@@ -312,9 +453,9 @@ class RunWriters:
         """
         self.clear_default(run)
         overrides = self._overrides[run]
-        overrides.enter_context(defaults.writer.override(self.get_writer(run)))
-        overrides.enter_context(defaults.step.override(step))
-        overrides.enter_context(defaults.condition.override(step % every == 0))
+        overrides.enter_context(event_writer.writer.override(self.get_writer(run)))
+        overrides.enter_context(event_writer.step.override(step))
+        overrides.enter_context(event_writer.condition.override(step % every == 0))
 
     def clear_default(self, run: str) -> None:
         # An interrupted training leaves an override that belongs to another context.

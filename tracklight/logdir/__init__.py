@@ -5,9 +5,10 @@ knows which files belong to a run but not what they contain; that is the job of 
 
 Start reading at:
 
-- `roots`: parse the log directory argument (``logs``, ``name:path``, URLs).
-- `filesystem`: the interface to a file system, implemented by `local`, `http` and `remote`.
+- `access`: parse the log directory argument (``logs``, ``name:path``, URLs), and open files below
+  log directories only.
+- `filesystem`: the interface to a file system and the local one; `http` and `remote` are others.
 - `discover`: find runs, event files and other files below a root.
-- `tail`: read the new records of an event file; `file_changes` tells growth from replacement.
+- `tail`: read the new records of an event file, and tell growth from replacement.
 - `watch`: wait until something below the roots may have changed.
 """

@@ -36,9 +36,9 @@ from typing import NamedTuple
 
 from tracklight.errors import Message
 from tracklight.formats.tfma.files import CONFIG_FILE, is_evaluation_file
+from tracklight.logdir.access import Root, is_url
 from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
 from tracklight.logdir.names import RunFilter, natural_key
-from tracklight.logdir.roots import Root, is_url
 from tracklight.types import CaptureFile, CaptureKind, DebugEventFile
 
 _EVENT_FILE_MARKER = "tfevents"

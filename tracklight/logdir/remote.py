@@ -21,9 +21,8 @@ from typing import Any, TypeVar
 
 from tracklight.errors import Message, MissingDependencyError, UsageError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
-from tracklight.logdir.stores.listing import StoreListing
+from tracklight.logdir.stores.listing import METER, Operation, StoreListing, count_pages
 from tracklight.logdir.stores.notifications import NotificationQueue, get_queue
-from tracklight.logdir.stores.requests import METER, Operation, count_pages
 
 T = TypeVar("T")
 
@@ -214,7 +213,7 @@ class RemoteHandle:
     """A file in a store; reads are separate requests.
 
     Both ends of what was read are kept, because they are read again for the fingerprint of the file
-    (see `tracklight.logdir.file_changes`): one request for a small file instead of three.
+    (see `tracklight.logdir.tail`): one request for a small file instead of three.
     """
 
     def __init__(self, files: RemoteFileSystem, path: str) -> None:

@@ -3,8 +3,8 @@
 `start` does the same as the magic, `list` prints the running servers, `display` shows one of them
 again, `chart` returns a live chart widget, and `show_session` shows What-If.
 
-Servers run in their own processes (`launch`) and are shown in an iframe (`frame`). The package may
-import everything; nothing imports it. Start reading at `boards.py`.
+Servers run in their own processes and are shown in an iframe (`launch`). The package may import
+everything; nothing imports it. Start reading at `boards.py`.
 """
 
 from __future__ import annotations

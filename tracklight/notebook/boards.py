@@ -12,8 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracklight.errors import TracklightError, UsageError
-from tracklight.notebook.frame import HEIGHT_PX, list_service_flags, show_frame
-from tracklight.notebook.launch import check_port, find_running, format_stop_command, launch
+from tracklight.notebook.launch import (
+    HEIGHT_PX,
+    check_port,
+    find_running,
+    format_stop_command,
+    launch,
+    list_service_flags,
+    show_frame,
+)
 from tracklight.server.instances import Instance, list_instances
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tracklight.analysis.source import DataAccess
 from tracklight.errors import TracklightError
-from tracklight.notebook.frame import HEIGHT_PX, list_service_flags, show_frame
+from tracklight.notebook.launch import HEIGHT_PX, list_service_flags, show_frame
 from tracklight.reader.opening import create_catalog
 from tracklight.server.app import Settings
 from tracklight.server.instances import Instance, list_instances

@@ -16,7 +16,7 @@ from tracklight.errors import (
     TracklightError,
     UsageError,
 )
-from tracklight.index.smoothing import Smoothing
+from tracklight.index.series_query import Smoothing
 from tracklight.plugin import Context
 from tracklight.reader import Log
 from tracklight.reader import open as open_log

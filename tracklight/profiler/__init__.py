@@ -6,10 +6,10 @@
             profiler.step()
 
 `recording.Profile` is the class behind `tracklight.profile`. It drives the profiler of the
-framework in use (`framework_profilers`) or, in programs without a framework, samples call stacks
-(`stack_sampling`). Meanwhile, CPU, memory and GPU use are logged as scalars (`system_metrics`).
-`tracing` implements ``summary.trace_on`` and ``trace_export``, for which `graph_capture` collects
-the functions that a framework runs; `jaxpr_graph` converts those of JAX.
+framework in use or, in programs without a framework, samples call stacks (`framework_profilers`).
+Meanwhile, CPU, memory and GPU use are logged as scalars (`system_metrics`). `tracing` implements
+``summary.trace_on`` and ``trace_export``, for which `graph_capture` collects the functions that a
+framework runs.
 
 May import `tracklight.writer`, `tracklight.formats` and, to read the graph of a PyTorch module,
 `tracklight.torch`. Frameworks are never imported, only used if the program has loaded them.

@@ -1,16 +1,20 @@
 """Capture the graphs of the functions and modules that a framework runs.
 
 There is one `GraphCapture` for each framework. The captures for JAX and TensorFlow hook into a
-function of the framework; PyTorch has public hooks.
+function of the framework; PyTorch has public hooks. A jaxpr, the trace of a JAX function, is
+converted to a GraphDef here.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from tracklight.formats import proto
+from tracklight.formats.proto import Message
+from tracklight.util.stack_trace import extract_jax_line
 from tracklight.writer.warnings import ArgumentError
 
 #: The caches from which JAX dispatches calls to compiled code without running Python.
@@ -81,7 +85,6 @@ class JaxGraphCapture:
                 getattr(pjit, cache).clear()
 
     def stop(self) -> list[bytes]:
-        from tracklight.profiler.jaxpr_graph import build_jaxpr_graph
 
         _pjit_hook.remove(self)
         jaxprs = self._jaxprs.values()
@@ -200,3 +203,189 @@ CAPTURE_CLASSES: dict[str, Callable[[], GraphCapture]] = {
 def create_graph_capture(framework: str) -> GraphCapture:
     """Return the graph capture of a framework, which must be loaded."""
     return CAPTURE_CLASSES[framework]()
+
+
+# ---- jaxprs
+
+#: Primitives that only call an inner function. They become a scope instead of a node.
+_CALL_PRIMITIVES = frozenset(
+    {
+        "closed_call",
+        "core_call",
+        "custom_jvp_call",
+        "custom_lin",
+        "custom_vjp_call",
+        "custom_vjp_call_jaxpr",
+        "jit",
+        "pjit",
+        "remote",
+        "remat",
+        "checkpoint",
+        "xla_call",
+    }
+)
+_MAX_PARAMETER_CHARS = 200
+
+
+def build_jaxpr_graph(jaxpr: Any, name: str) -> Message:
+    """Return the GraphDef of a function. Inner functions and named scopes become name scopes."""
+    builder = _GraphBuilder()
+    inner = jaxpr.jaxpr
+    arguments = getattr(inner.debug_info, "arg_names", None) or ()
+    names: dict[Any, str] = {}
+    for number, variable in enumerate(inner.invars):
+        label = arguments[number] if number < len(arguments) else None
+        node = builder.add(f"{name}/{_sanitize_name(label or f'input_{number}')}", "Placeholder")
+        builder.describe(node, [variable.aval], {})
+        names[variable] = node.name.decode()
+    results = builder.add_jaxpr(inner, names, name)
+    for number, (variable, result) in enumerate(zip(inner.outvars, results, strict=True)):
+        node = builder.add(f"{name}/output_{number}", "Identity", [result])
+        builder.describe(node, [variable.aval], {})
+    return proto.GraphDef(node=builder.nodes, versions=proto.VersionDef(producer=1))
+
+
+class _GraphBuilder:
+    """Collects nodes under unique names."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Message] = []
+        self._name_counts: dict[str, int] = {}
+
+    def add_jaxpr(self, jaxpr: Any, names: dict[Any, str], scope: str) -> list[str]:
+        """Add the equations of a jaxpr.
+
+        Args:
+            jaxpr: The function.
+            names: Node names of the variables known so far, such as the inputs; extended.
+            scope: Prefix of the node names.
+
+        Returns:
+            The node names of the outputs.
+        """
+        for number, variable in enumerate(jaxpr.constvars):
+            if variable not in names:
+                node = self.add(f"{scope}/constant_{number}", "Const")
+                self.describe(node, [variable.aval], {})
+                names[variable] = node.name.decode()
+        for equation in jaxpr.eqns:
+            stack = str(equation.source_info.name_stack).split("/")
+            node_scope = "/".join([scope, *(_sanitize_name(part) for part in stack if part)])
+            sources = [self._get_source_name(item, names, node_scope) for item in equation.invars]
+            outputs = self._add_equation(equation, sources, node_scope)
+            names.update(zip(equation.outvars, outputs, strict=True))
+        return [self._get_source_name(item, names, scope) for item in jaxpr.outvars]
+
+    def add(self, name: str, op: str, inputs: Sequence[str] = ()) -> Message:
+        name = self._make_unique(name)
+        sources = [source.encode() for source in inputs]
+        node = proto.NodeDef(name=name.encode(), op=op.encode(), input=sources)
+        self.nodes.append(node)
+        return node
+
+    def describe(self, node: Message, avals: Sequence[Any], parameters: dict[str, Any]) -> None:
+        """Add shapes, dtypes and parameters to a node."""
+        shapes = [_build_shape(getattr(aval, "shape", ())) for aval in avals]
+        listed = proto.AttrValue(list=proto.AttrList(shape=shapes))
+        node.attr.append(proto.Attr(key=b"_output_shapes", value=listed))
+        types = ", ".join(str(getattr(aval, "dtype", aval)) for aval in avals)
+        for key, value in {"dtype": types, **parameters}.items():
+            text = str(value)[:_MAX_PARAMETER_CHARS].encode()
+            node.attr.append(proto.Attr(key=key.encode(), value=proto.AttrValue(s=text)))
+
+    def _add_equation(self, equation: Any, sources: list[str], scope: str) -> list[str]:
+        primitive = equation.primitive.name
+        inner = _collect_jaxprs(equation.params)
+        if primitive in _CALL_PRIMITIVES and len(inner) == 1:
+            (called,) = inner.values()
+            inner_scope = self._make_unique(
+                f"{scope}/{_sanitize_name(equation.params.get('name') or primitive)}"
+            )
+            return self.add_jaxpr(
+                called, dict(zip(called.invars, sources, strict=False)), inner_scope
+            )
+        if not inner:
+            return self._add_primitive(equation, sources, f"{scope}/{primitive}")
+        # A loop or a branch: inner functions get a scope each, and a final node joins them.
+        inner_scope = self._make_unique(f"{scope}/{primitive}")
+        results = []
+        for key, body in inner.items():
+            operands = _get_operands(equation, key, sources)[-len(body.invars) :]
+            names = dict(zip(body.invars, operands, strict=False))
+            results += self.add_jaxpr(body, names, f"{inner_scope}/{key}")
+        return self._add_primitive(equation, sources + results, f"{inner_scope}/{primitive}")
+
+    def _add_primitive(self, equation: Any, sources: list[str], name: str) -> list[str]:
+        node = self.add(name, equation.primitive.name, sources)
+        plain = {key: item for key, item in equation.params.items() if not _list_jaxprs(item)}
+        plain["source"] = _get_source_line(equation)
+        self.describe(node, [variable.aval for variable in equation.outvars], plain)
+        name = node.name.decode()
+        return [f"{name}:{index}" if index else name for index in range(len(equation.outvars))]
+
+    def _get_source_name(self, item: Any, names: dict[Any, str], scope: str) -> str:
+        if not hasattr(item, "val"):
+            return names[item] if item in names else self._add_unbound_input(item, names, scope)
+        node = self.add(f"{scope}/constant", "Const")
+        self.describe(node, [item.aval], {"value": item.val})
+        return str(node.name.decode())
+
+    def _add_unbound_input(self, item: Any, names: dict[Any, str], scope: str) -> str:
+        """Add an input of an inner function that is not bound to an operand."""
+        node = self.add(f"{scope}/input", "Placeholder")
+        self.describe(node, [item.aval], {})
+        names[item] = node.name.decode()
+        return names[item]
+
+    def _make_unique(self, name: str) -> str:
+        count = self._name_counts.get(name, 0)
+        self._name_counts[name] = count + 1
+        return self._make_unique(f"{name}_{count}") if count else name
+
+
+def _collect_jaxprs(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the inner functions among the parameters of a primitive, by parameter name."""
+    collected = {}
+    for key, value in parameters.items():
+        jaxprs = _list_jaxprs(value)
+        for number, jaxpr in enumerate(jaxprs):
+            collected[f"{key}_{number}" if len(jaxprs) > 1 else key] = jaxpr
+    return collected
+
+
+def _list_jaxprs(value: Any) -> list[Any]:
+    items = value if isinstance(value, (tuple, list)) else [value]
+    jaxprs = [getattr(item, "jaxpr", item) for item in items]
+    return [jaxpr for jaxpr in jaxprs if hasattr(jaxpr, "eqns")]
+
+
+def _get_operands(equation: Any, key: str, sources: list[str]) -> list[str]:
+    """Return the operands that an inner function of a primitive is called with."""
+    if equation.primitive.name != "while":
+        return sources
+    # The operands of `while` are constants of the condition, constants of the body, and the carry.
+    body_start = equation.params["cond_nconsts"]
+    carry_start = body_start + equation.params["body_nconsts"]
+    is_condition = key == "cond_jaxpr"
+    constants = sources[:body_start] if is_condition else sources[body_start:carry_start]
+    return constants + sources[carry_start:]
+
+
+def _get_source_line(equation: Any) -> str:
+    """Return the line of the user's program. JAX has no public API for it."""
+    module = sys.modules.get("jax._src.source_info_util")
+    summarize = getattr(module, "summarize", None)
+    return "" if summarize is None else extract_jax_line(str(summarize(equation.source_info)))
+
+
+def _build_shape(shape: Sequence[Any]) -> Message:
+    # Sizes that are unknown until the function runs are symbolic.
+    sizes = [size if isinstance(size, int) else -1 for size in shape]
+    return proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in sizes])
+
+
+def _sanitize_name(label: str) -> str:
+    """Replace characters with a meaning in node names: scopes, output numbers, control inputs."""
+    for character in "/:^":
+        label = label.replace(character, ".")
+    return label.strip() or "unnamed"

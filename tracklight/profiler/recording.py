@@ -7,8 +7,12 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from tracklight.profiler.framework_profilers import Profiler, StepMarker, create_profiler
-from tracklight.profiler.stack_sampling import StackSamplingProfiler
+from tracklight.profiler.framework_profilers import (
+    Profiler,
+    StackSamplingProfiler,
+    StepMarker,
+    create_profiler,
+)
 from tracklight.profiler.system_metrics import SystemMetricsLogger
 from tracklight.writer import warnings
 from tracklight.writer.warnings import ArgumentError, warn_or_raise

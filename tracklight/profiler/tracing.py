@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tracklight.profiler.framework_profilers import PROFILE_DIR, Profiler, create_profiler
 from tracklight.profiler.graph_capture import CAPTURE_CLASSES, GraphCapture, create_graph_capture
-from tracklight.writer import defaults, warnings
+from tracklight.writer import event_writer, warnings
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def trace_export(
         ...     tracklight.summary.trace_export("train_step", step=0)
         True
     """
-    writer = defaults.find_active_writer()
+    writer = event_writer.find_active_writer()
     strict = warnings.is_strict() if writer is None else writer.strict
     with warnings.catch_errors(f"summary.trace_export({name!r:.100})", strict=strict):
         session, outdir = _end_session()
@@ -234,11 +234,11 @@ def _end_session() -> tuple[TraceSession | None, str | None]:
 
 def _log_graphs(name: str, step: object, graphs: list[bytes], has_profile: bool) -> bool:
     from tracklight.writer.arguments import as_step, as_tag
-    from tracklight.writer.tf_context import add_name_scope
+    from tracklight.writer.warnings import add_name_scope
 
-    writer = defaults.find_active_writer()
+    writer = event_writer.find_active_writer()
     assert writer is not None
-    step_number = as_step(defaults.step.get() if step is None else step)
+    step_number = as_step(event_writer.step.get() if step is None else step)
     if not graphs:
         warn_or_raise("name", "has an empty trace: no compiled function ran while tracing was on")
     tag = add_name_scope(as_tag(name))

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from tracklight.reader.changes import LogChanges
 from tracklight.reader.log import Log, RunView
 from tracklight.reader.opening import open
-from tracklight.reader.tables import Table, WideTable
-from tracklight.reader.values import Values
+from tracklight.reader.tables import Table, Values, WideTable
 
 if TYPE_CHECKING:
     from tracklight.analysis.pr_curves import PRCurve

@@ -19,7 +19,7 @@ from tracklight.analysis.source import Context, Problem
 from tracklight.errors import UsageError, list_similar_names
 from tracklight.formats.hparams import HParamValue
 from tracklight.index.catalog import Catalog
-from tracklight.reader.selection import NameFilter, select_names, warn_no_match
+from tracklight.reader.tables import NameFilter, select_names, warn_no_match
 from tracklight.types import Kind
 from tracklight.util.frames import Column, Frame, ObjectColumn, TimeColumn
 

@@ -18,11 +18,18 @@ from tracklight.formats.batch import Content
 from tracklight.formats.hparams import HParamValue
 from tracklight.formats.values import Audio, Histogram, Images, Tensor, Text, decode_value
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import Root
 from tracklight.reader.changes import ChangeTracker, LogChanges
-from tracklight.reader.selection import NameFilter, select_names, warn_caller, warn_no_match
-from tracklight.reader.tables import Table, check_one_of
-from tracklight.reader.values import LoggedRows, Values
+from tracklight.reader.tables import (
+    LoggedRows,
+    NameFilter,
+    Table,
+    Values,
+    check_one_of,
+    select_names,
+    warn_caller,
+    warn_no_match,
+)
 from tracklight.types import MEMORY_KINDS, Delta, FileInfo, Kind, RunInfo, Series, TagInfo
 from tracklight.util import html
 

@@ -8,8 +8,14 @@ from pathlib import Path
 
 from tracklight.errors import LogdirNotFoundError
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.access import open_filesystem
-from tracklight.logdir.roots import LogdirSpec, Root, find_nearest_path, is_url, parse_roots
+from tracklight.logdir.access import (
+    LogdirSpec,
+    Root,
+    find_nearest_path,
+    is_url,
+    open_filesystem,
+    parse_roots,
+)
 from tracklight.reader.log import Log
 from tracklight.util.memory import parse_bytes
 

@@ -38,11 +38,10 @@ from tracklight.analysis.profiles.roofline.rates import Utilization
 from tracklight.analysis.profiles.summary import ProfileSummary
 from tracklight.analysis.profiles.tables.profile_data import load_profile
 from tracklight.errors import TracklightError
-from tracklight.logdir.confined_files import ConfinedFiles
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import ConfinedFiles, Root
 from tracklight.reader.listing import Selection, escape_unprintable
 from tracklight.reader.log import Log
-from tracklight.util.json_number import to_json_number
+from tracklight.util.json_file import to_json_number
 from tracklight.util.memory import format_bytes
 
 #: The plugin name of a graph that was read from a model file instead of a log.

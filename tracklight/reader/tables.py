@@ -1,17 +1,35 @@
-"""`Table` and `WideTable`: the tables of scalars that `Log.scalars` returns."""
+"""What a log returns: tables of scalars, and `Values`, which are decoded on access.
+
+`Table` and `WideTable` are returned by `Log.scalars`. `Values` are the images, texts, histograms or
+tensors of one tag. Runs and tags are selected by name, glob or regular expression.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import sys
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.errors import UsageError
-from tracklight.types import Int64, Series
+from tracklight.errors import (
+    FormatError,
+    LogError,
+    NoMatchWarning,
+    TracklightError,
+    UsageError,
+    list_similar_names,
+)
+from tracklight.logdir.names import REGEX_PREFIX, compile_glob, compile_pattern, is_plain_name
+from tracklight.types import Bool, Float64, Int64, Series, ValueLocations
+from tracklight.util import html
 from tracklight.util.frames import CategoryColumn, Column, Frame, TimeColumn
 
 
@@ -156,3 +174,222 @@ def _join_values(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     columns = [column for column in columns if len(column)]
     kind = np.float64 if len({column.dtype for column in columns}) != 1 else columns[0].dtype.type
     return _join([column.astype(kind, copy=False) for column in columns], kind)
+
+
+# ---- selection of runs and tags
+
+NamePattern = str | re.Pattern[str]
+
+#: A name, a glob, ``re:REGEX``, a compiled regular expression, several of these, or None for all.
+NameFilter = NamePattern | Iterable[NamePattern] | None
+
+_MAX_NAMED = 3
+_PACKAGE = str(Path(__file__).parent.parent) + os.sep
+
+
+def select_names(
+    name_filter: NameFilter,
+    names: Iterable[str],
+    make_error: Callable[[str], TracklightError],
+    on_no_match: Callable[[str], None] = lambda pattern: None,
+) -> tuple[str, ...]:
+    """Return the selected names, in the order of ``names``.
+
+    A regular expression may match anywhere in a name; a glob must match all of it.
+
+    Args:
+        name_filter: Which names to select; None selects all.
+        names: The names to select from.
+        make_error: Creates the error for a plain name that does not exist.
+        on_no_match: Called with each pattern that matches no name, which is not an error.
+    """
+    names = tuple(dict.fromkeys(names))
+    if name_filter is None:
+        return names
+    patterns = [name_filter] if isinstance(name_filter, str | re.Pattern) else list(name_filter)
+    known = frozenset(names)
+    selected: set[str] = set()
+    for pattern in patterns:
+        if isinstance(pattern, str) and pattern in known:
+            selected.add(pattern)
+            continue
+        matches = _compile(pattern, make_error)
+        matching = [name for name in names if matches(name)]
+        if not matching:
+            on_no_match(pattern if isinstance(pattern, str) else pattern.pattern)
+        selected.update(matching)
+    return tuple(name for name in names if name in selected)
+
+
+def _compile(
+    pattern: NamePattern, make_error: Callable[[str], TracklightError]
+) -> Callable[[str], object]:
+    if isinstance(pattern, re.Pattern):
+        return pattern.search
+    if is_plain_name(pattern):
+        raise make_error(pattern)
+    return compile_pattern(pattern)
+
+
+def warn_no_match(noun: str, pattern: str, known: Sequence[str]) -> None:
+    """Warn that a pattern matches nothing, and suggest similar names."""
+    warn_caller(f'No {noun} matches "{pattern}". {_suggest_names(noun, pattern, known)}')
+
+
+def warn_caller(message: str) -> None:
+    """Issue a NoMatchWarning that points at the calling line outside of this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, NoMatchWarning, stacklevel=level)
+
+
+def _suggest_names(noun: str, pattern: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"There are no {noun}s."
+    deeper = re.sub(r"\*+", "**", pattern)
+    if not pattern.startswith(REGEX_PREFIX) and deeper != pattern and "*" in pattern:
+        match = compile_glob(deeper).fullmatch
+        if any(match(name) for name in known):
+            return f'"*" does not match "/"; did you mean "{deeper}"?'
+    text = re.sub(r"[*?\[\]^$]+", "", pattern.removeprefix(REGEX_PREFIX))
+    nearest = list_similar_names(text, known, limit=_MAX_NAMED, cutoff=0.3)
+    if nearest:
+        return f"Similar {noun}s: {_quote(nearest)}."
+    more = ", …" if len(known) > _MAX_NAMED else ""
+    return f"Known {noun}s: {_quote(known[:_MAX_NAMED])}{more}."
+
+
+def _quote(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+# ---- values
+
+Item = TypeVar("Item")
+
+_MAX_HTML_VALUES = 3
+
+
+class ValueRows(Protocol):
+    """The steps and times of the values of one tag. The function that reads them knows the rest."""
+
+    @property
+    def run(self) -> str: ...
+    @property
+    def tag(self) -> str: ...
+    @property
+    def step(self) -> Int64: ...
+    @property
+    def wall_time(self) -> Float64: ...
+    @property
+    def overwritten(self) -> Bool: ...
+    def write_order(self) -> Int64:
+        """Return the row numbers in the order in which they were written."""
+
+
+class LoggedRows:
+    """The rows of one tag: scalar points in the index, then values located in event files."""
+
+    def __init__(self, points: Series, others: ValueLocations) -> None:
+        self.points = points
+        self.located = others
+        self.run, self.tag = others.run, others.tag
+        self.step: Int64 = np.concatenate([points.step, others.step])
+        self.wall_time: Float64 = np.concatenate([points.wall_time, others.wall_time])
+        self.overwritten: Bool = np.concatenate([points.overwritten, others.overwritten])
+
+    def write_order(self) -> Int64:
+        """Return the write order. Points and located values are ordered by wall time."""
+        if len(self.points) and len(self.located):
+            return np.argsort(self.wall_time, kind="stable")
+        return np.arange(len(self.step))
+
+    def find_located_index(self, row: int) -> int | None:
+        """Return the index of a row among the located values; None for a point."""
+        return row - len(self.points) if row >= len(self.points) else None
+
+
+class Values(Sequence[Item]):
+    """The values of one tag of one run, in the order written.
+
+    ``values[3]`` reads and decodes one value; ``values[-5:]`` reads nothing yet.
+
+    Example:
+        >>> images = log.images("train", "input")
+        >>> images[-1].to_arrays()[0].shape
+        (28, 28, 1)
+        >>> images.step.tolist()
+        [0, 100, 200]
+    """
+
+    def __init__(
+        self, rows: ValueRows, read: Callable[[int], Item], selected: Int64 | None = None
+    ) -> None:
+        self._rows = rows
+        self._read = read
+        self._selected = rows.write_order() if selected is None else selected
+        self.run, self.tag = rows.run, rows.tag
+        self.step: Int64 = rows.step[self._selected]
+        self.wall_time: Float64 = rows.wall_time[self._selected]
+        self.overwritten: Bool = rows.overwritten[self._selected]
+
+    def __len__(self) -> int:
+        return len(self._selected)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Values[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Values[Item]:
+        if isinstance(index, slice):
+            return Values(self._rows, self._read, self._selected[index])
+        row = int(self._selected[index])
+        try:
+            return self._read(row)
+        except FormatError as error:
+            step = self._rows.step[row]
+            raise FormatError(
+                f'"{self.tag}" in run "{self.run}" at step {step}: {error}'
+            ) from error
+
+    def __repr__(self) -> str:
+        count = html.format_count(len(self), "value")
+        return f'<{count} of "{self.tag}" in run "{self.run}">'
+
+    def _repr_html_(self) -> str:
+        first = max(0, len(self) - _MAX_HTML_VALUES)
+        rows = [
+            (int(self.step[at]), html.format_time(float(self.wall_time[at])), self._preview(at))
+            for at in range(first, len(self))
+        ]
+        return html.render_block(
+            f"{self.tag} ({self.run}): {html.format_count(len(self), 'value')}",
+            html.render_table(("step", "wall time", "value"), rows),
+            html.render_note(f"showing the last {len(rows)}") if first else "",
+        )
+
+    def _preview(self, at: int) -> str:
+        try:
+            value = self[at]
+        except TracklightError as error:
+            return str(error)
+        if isinstance(value, np.ndarray) and value.ndim == 0:
+            return str(value.item())
+        own = getattr(value, "_repr_html_", None)
+        return html.Markup(own()) if own is not None else repr(value)
+
+    def without_overwritten(self) -> Values[Item]:
+        """Return the values that were not overwritten; their steps increase."""
+        return Values(self._rows, self._read, self._selected[~self.overwritten])
+
+    def at(self, step: int) -> Item:
+        """Return the last value written for a step.
+
+        Raises:
+            LogError: No value was logged at this step.
+        """
+        matching = np.flatnonzero(self.step == step)
+        if not len(matching):
+            raise LogError(f'"{self.tag}" in run "{self.run}" has no value at step {step}')
+        return self[int(matching[-1])]

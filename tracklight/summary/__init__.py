@@ -24,10 +24,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from tracklight.writer import defaults, warnings
-from tracklight.writer.defaults import Condition, find_active_writer
-from tracklight.writer.event_writer import EventWriter
-from tracklight.writer.tf_context import add_name_scope, is_tracing, skip_autograph
+from tracklight.writer import event_writer, warnings
+from tracklight.writer.event_writer import Condition, EventWriter, find_active_writer
+from tracklight.writer.warnings import add_name_scope, is_tracing, skip_autograph
 
 if TYPE_CHECKING:
     from tracklight.formats.proto import Message
@@ -112,9 +111,9 @@ class FileWriter(EventWriter, SummaryWriter):
             >>> with writer.as_default(step=10):
             ...     tracklight.summary.scalar("loss", 0.5)
         """
-        step_override = nullcontext() if step is None else defaults.step.override(step)
+        step_override = nullcontext() if step is None else event_writer.step.override(step)
         try:
-            with defaults.writer.override(self), step_override:
+            with event_writer.writer.override(self), step_override:
                 yield self
         finally:
             self.flush()
@@ -126,13 +125,13 @@ class FileWriter(EventWriter, SummaryWriter):
         Args:
             step: The default step from now on; None to keep the current one.
         """
-        defaults.writer.set(self)
+        event_writer.writer.set(self)
         if step is not None:
-            defaults.step.set(step)
+            event_writer.step.set(step)
 
     @skip_autograph
     def close(self) -> None:
-        defaults.writer.replace(self, None)
+        event_writer.writer.replace(self, None)
         super().close()
 
 
@@ -230,12 +229,12 @@ def set_step(step: object) -> None:
     Args:
         step: An int, or in a ``tf.function`` a tensor or variable.
     """
-    defaults.step.set(step)
+    event_writer.step.set(step)
 
 
 def get_step() -> object:
     """Return the default step; None if there is none."""
-    return defaults.step.get()
+    return event_writer.step.get()
 
 
 def record_if(condition: Condition) -> AbstractContextManager[None]:
@@ -249,7 +248,7 @@ def record_if(condition: Condition) -> AbstractContextManager[None]:
         >>> with tracklight.summary.record_if(lambda: step % 100 == 0):
         ...     tracklight.summary.scalar("loss", loss, step=step)
     """
-    return defaults.condition.override(condition)
+    return event_writer.condition.override(condition)
 
 
 def should_record_summaries() -> bool:
@@ -277,7 +276,7 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
 
         call_when_run(flush, "summary.flush()", writer)
         return
-    target = defaults.writer.get() if writer is None else writer
+    target = event_writer.writer.get() if writer is None else writer
     if target is not None:
         target.flush()
 
@@ -310,7 +309,7 @@ def scalar(name: str, data: Any, step: int | None = None, description: str | Non
     if description is None:
         # The fast path raises for everything but plain numbers, tags and steps.
         try:
-            step_number: Any = defaults.step.get() if step is None else step
+            step_number: Any = event_writer.step.get() if step is None else step
             return writer.scalar(add_name_scope(name), data, step_number)
         except (TypeError, ValueError, OverflowError):
             pass
@@ -779,7 +778,7 @@ def _check_tag_and_step(name: object, step: object, is_scoped: bool = True) -> t
     from tracklight.writer.arguments import as_step, as_tag
 
     tag = as_tag(name)
-    step_number = as_step(defaults.step.get() if step is None else step)
+    step_number = as_step(event_writer.step.get() if step is None else step)
     return add_name_scope(tag) if is_scoped else tag, step_number
 
 
@@ -834,7 +833,7 @@ def _write_raw_pb(tensor: Any, step: int | None = None, name: str | None = None)
         data = tensor if isinstance(tensor, bytes) else as_array(tensor, "tensor").item()
         if not isinstance(data, bytes):
             raise warnings.ArgumentError("tensor", f"must be bytes, not a {type(data).__name__}")
-        step_number = as_step(defaults.step.get() if step is None else step)
+        step_number = as_step(event_writer.step.get() if step is None else step)
         return writer.add(list(proto.parse("Summary", data).value), step_number)
     return False
 

@@ -32,8 +32,8 @@ from tracklight.formats.hparams import (
 )
 from tracklight.hparams.session import log_hparams, log_session_end
 from tracklight.summary import FileWriter
-from tracklight.writer import defaults, warnings
-from tracklight.writer.tf_context import is_tracing, skip_autograph
+from tracklight.writer import event_writer, warnings
+from tracklight.writer.warnings import is_tracing, skip_autograph
 
 __all__ = ["Audio", "Histogram", "Image", "Run", "Text", "run"]
 
@@ -285,7 +285,7 @@ class Run:
         if is_tracing():
             from tracklight.writer.tf_function import call_when_run
 
-            with defaults.writer.override(self.writer):
+            with event_writer.writer.override(self.writer):
                 return call_when_run(self.log, "run.log()", values, step, commit)
         accepted = False
         with self._catch_errors("run.log()"):
@@ -328,7 +328,7 @@ class Run:
 
     def _log_all(self, values: Iterable[tuple[str, Any]], step: int) -> bool:
         accepted = True
-        with defaults.writer.override(self.writer):
+        with event_writer.writer.override(self.writer):
             for name, value in values:
                 is_logged = _log_value(name, value, step)
                 if is_logged and _get_kind(value) is None:
@@ -343,7 +343,7 @@ class Run:
         self.summary.record(name, value if is_number else as_number(value))
 
     def _log_result(self, name: str, value: Any) -> None:
-        with self._catch_errors("run.summary"), defaults.writer.override(self.writer):
+        with self._catch_errors("run.summary"), event_writer.writer.override(self.writer):
             step = max(0, self._next_step - 1)
             for tag, leaf in iter_flattened({name: value}):
                 _log_value(tag, leaf, step)

@@ -9,9 +9,9 @@ The files have the same content as those of ``torch.utils.tensorboard``. PyTorch
 read the graph of a model, by `SummaryWriter.add_graph`.
 
 `summary_writer` has the public class and `file_writer` the event file below it. The other modules
-build the values: `summary_values` (scalars, text, audio, histograms, PR curves, meshes), `images`,
-`hparams`, `embeddings`, and `graphs` with `graph_def` for graphs. `lightning` and `transformers`
-have the logger and the callback of these frameworks; they are not imported here. May import
+build the values: `summary_values` (scalars, text, audio, histograms, PR curves, meshes,
+hyperparameters), `images` (also embeddings) and `graphs`. `lightning` and `transformers` have the
+logger and the callback of these frameworks; they are not imported here. May import
 `tracklight.writer`, `tracklight.hparams`, `tracklight.projector` and `tracklight.formats`.
 """
 

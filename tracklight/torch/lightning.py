@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from tracklight.formats.hparams import HParamValue, Status, iter_flattened
 from tracklight.hparams.session import as_hparam_value
 from tracklight.torch import SummaryWriter
-from tracklight.torch.hparams import build_experiment, build_session_end, build_session_start
+from tracklight.torch.summary_values import build_experiment, build_session_end, build_session_start
 
 __all__ = ["Logger"]
 

@@ -12,14 +12,13 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from tracklight.formats import proto
-from tracklight.formats.event import FILE_VERSION, SessionStatus
 from tracklight.formats.proto import Message
+from tracklight.formats.summary import FILE_VERSION, SessionStatus
 from tracklight.projector import ProjectorConfig
 from tracklight.torch import images, summary_values
-from tracklight.torch.embeddings import add_embedding
 from tracklight.torch.file_writer import DEFAULT_FLUSH_SECS, DEFAULT_MAX_QUEUE, FileWriter
-from tracklight.torch.hparams import build_session
-from tracklight.torch.images import build_video
+from tracklight.torch.images import add_embedding, build_video
+from tracklight.torch.summary_values import build_session
 from tracklight.writer import warnings
 from tracklight.writer.arguments import as_number, as_step, as_tag
 
@@ -387,7 +386,7 @@ class SummaryWriter:
             prototxt: Path of the file.
         """
         with self._catch_errors("add_onnx_graph", prototxt):
-            from tracklight.torch.graph_def import read_onnx_graph
+            from tracklight.torch.graphs import read_onnx_graph
 
             self._get_file_writer().add_onnx_graph(read_onnx_graph(prototxt))
 
@@ -412,8 +411,7 @@ class SummaryWriter:
             >>> writer.add_graph(model, torch.zeros(1, 3, 64, 64))
         """
         with self._catch_errors("add_graph", type(model).__name__):
-            from tracklight.torch.graph_def import RUN_METADATA
-            from tracklight.torch.graphs import read_model_graph
+            from tracklight.torch.graphs import RUN_METADATA, read_model_graph
 
             graph = read_model_graph(
                 model, input_to_model, verbose=verbose, strict=use_strict_trace

@@ -1,15 +1,18 @@
-"""A JSON file that several processes may read and change at the same time.
+"""A JSON file that several processes may read and change at the same time, and JSON numbers.
 
 An update is applied to the current content while holding a lock file, and the file is replaced
 atomically, so readers need no lock and a killed process leaves either the old or the new content.
 
 Content that cannot be read is never overwritten: updates fail while the file cannot be read, and a
 damaged file is renamed before a new one is written.
+
+JSON has no NaN and no infinities; they are encoded as strings.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
 import threading
@@ -18,9 +21,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.errors import Message, SaveError
 from tracklight.util.files import write_atomic
@@ -182,3 +187,28 @@ else:
 
     def _lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+# ---- numbers in JSON
+
+#: A finite number, or ``"NaN"``, ``"Infinity"`` or ``"-Infinity"``.
+JsonNumber = float | str
+
+
+def to_json_number(value: float) -> JsonNumber:
+    """Replace NaN and infinities by strings that Python's float() and JavaScript's Number() parse.
+
+    >>> to_json_number(0.5), to_json_number(float("-inf"))
+    (0.5, '-Infinity')
+    """
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def to_json_numbers(column: NDArray[Any]) -> list[Any]:
+    """Convert a column like `to_json_number`, value by value."""
+    values: list[Any] = column.tolist()
+    for row in np.flatnonzero(~np.isfinite(column)).tolist():
+        values[row] = to_json_number(values[row])
+    return values

@@ -3,10 +3,9 @@
 `event_writer.EventWriter` is the entry point: it encodes records into a buffer, which a
 `writer_thread.WriterThread` writes to a `sinks.Sink` (a local file or an object store) in the
 background. `values` builds the records that the logging APIs (`tracklight.summary`,
-`tracklight.torch` and so on) pass to it, with the help of `arguments`, `histograms` and `media`,
-which convert what users pass in. `defaults` holds the default writer and step, `warnings` reports
-misuse without breaking the training, and `tf_context` and `tf_function` support logging from inside
-a ``tf.function``.
+`tracklight.torch` and so on) pass to it, with the help of `arguments` and `media`, which
+convert what users pass in. `warnings` reports misuse without breaking the training, and
+`tf_function` supports logging from inside a ``tf.function``.
 
 May import `tracklight.formats`, `tracklight.errors` and `tracklight.util`. Must not import
 `tracklight.summary`, `tracklight.profiler`, the framework integrations, or a framework itself:

@@ -13,7 +13,7 @@ import time
 from importlib import metadata
 
 from tracklight.formats.hparams import RunStart
-from tracklight.util.processes import find_pid_namespace
+from tracklight.util.memory import find_pid_namespace
 
 #: Packages whose versions are recorded if the program has imported them.
 _PACKAGES = (

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracklight.errors import UsageError
-from tracklight.writer import defaults, warnings
+from tracklight.writer import event_writer, warnings
 from tracklight.writer.arguments import as_tag
-from tracklight.writer.tf_context import (
+from tracklight.writer.warnings import (
     add_name_scope,
     find_replica_id,
     ignore_name_scopes,
@@ -100,21 +100,24 @@ def make_condition_tensor() -> Any:
     In a function compiled by XLA, return a bool: whether values are recorded now.
     """
     tensorflow: Any = sys.modules["tensorflow"]
-    if not _should_log() or not defaults.condition.was_set:
+    if not _should_log() or not event_writer.condition.was_set:
         return _should_log()
     condition = _find_condition_tensor()
     if condition is not None:
         return tensorflow.cast(condition, tensorflow.bool)
     if is_compiled_by_xla():
-        return defaults.find_active_writer() is not None
-    read_writer = defaults.writer.bind(keep_current=True)
-    read_condition = defaults.condition.bind(keep_current=False)
+        return event_writer.find_active_writer() is not None
+    read_writer = event_writer.writer.bind(keep_current=True)
+    read_condition = event_writer.condition.bind(keep_current=False)
 
     def evaluate() -> Any:
         import numpy as np
 
-        with defaults.writer.override(read_writer()), defaults.condition.override(read_condition()):
-            return np.bool_(defaults.find_active_writer() is not None)
+        with (
+            event_writer.writer.override(read_writer()),
+            event_writer.condition.override(read_condition()),
+        ):
+            return np.bool_(event_writer.find_active_writer() is not None)
 
     tensor = tensorflow.numpy_function(evaluate, [], tensorflow.bool)
     tensor.set_shape(())
@@ -125,7 +128,7 @@ def _should_log() -> bool:
     """Return whether there is a default writer and this is the first replica."""
     if find_replica_id():
         return False
-    return defaults.writer.bind(keep_current=True)() is not None
+    return event_writer.writer.bind(keep_current=True)() is not None
 
 
 class _TensorInputs:
@@ -172,9 +175,9 @@ def _replace_inputs(value: Any, arrays: tuple[Any, ...]) -> Any:
 
 def _add_operation(call: str, make: Callable[[_TensorInputs], Callable[..., object]]) -> bool:
     """Add an operation that calls the result of ``make`` with the values of its inputs."""
-    read_writer = defaults.writer.bind(keep_current=True)
-    read_step = defaults.step.bind(keep_current=True)
-    read_condition = defaults.condition.bind(keep_current=False)
+    read_writer = event_writer.writer.bind(keep_current=True)
+    read_step = event_writer.step.bind(keep_current=True)
+    read_condition = event_writer.condition.bind(keep_current=False)
     writer = read_writer()
     assert writer is not None
     with warnings.catch_errors(call, strict=writer.strict):
@@ -197,9 +200,9 @@ def _add_operation(call: str, make: Callable[[_TensorInputs], Callable[..., obje
                 else bool(_replace_inputs(condition_input, arrays))
             )
             with (
-                defaults.writer.override(active),
-                defaults.step.override(read_step()),
-                defaults.condition.override(condition),
+                event_writer.writer.override(active),
+                event_writer.step.override(read_step()),
+                event_writer.condition.override(condition),
                 warnings.warn_at(location),
                 ignore_name_scopes(),
                 warnings.catch_errors(call, strict=active.strict),
@@ -220,15 +223,15 @@ def _add_operation(call: str, make: Callable[[_TensorInputs], Callable[..., obje
 
 def _find_step_tensor() -> object | None:
     """Return the default step if it is a tensor, which the graph has to evaluate."""
-    step = defaults.step.bind(keep_current=True)()
+    step = event_writer.step.bind(keep_current=True)()
     return step if is_tf_tensor(step) else None
 
 
 def _find_condition_tensor() -> object | None:
     """Return the condition of `record_if`, called if callable, if that is a tensor."""
-    if not defaults.condition.was_set:
+    if not event_writer.condition.was_set:
         return None
-    condition: object = defaults.condition.bind(keep_current=False)()
+    condition: object = event_writer.condition.bind(keep_current=False)()
     if callable(condition):
         try:
             condition = condition()

@@ -353,7 +353,7 @@ class WriterThread:
 
 def _restore_metadata(records: bytes, metadata: Mapping[bytes, bytes]) -> bytes:
     """Return framed records with the metadata of each tag added to its first value."""
-    from tracklight.formats.event import decode_event
+    from tracklight.formats.summary import decode_event
     from tracklight.formats.tfrecord import encode_record, iter_records
 
     described: set[bytes] = set()

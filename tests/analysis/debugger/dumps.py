@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tracklight.analysis.debugger.dump import DebugDump, iter_dumps
+from tracklight.logdir.access import parse_roots
 from tracklight.logdir.discover import discover
-from tracklight.logdir.filesystem import FileHandle
-from tracklight.logdir.local import LocalFileSystem
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.filesystem import FileHandle, LocalFileSystem
 from tracklight.types import DebugEventFile
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.debugger.dumps import list_files, open_file
-from tracklight.analysis.debugger.dump_monitor import DumpMonitor
+from tracklight.analysis.debugger.library import DumpMonitor
 from tracklight.logdir.filesystem import FileHandle
 from tracklight.types import DebugEventFile
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tracklight.analysis.debugger.alerts import AlertKind
-from tracklight.analysis.debugger.health_monitor import HealthMonitor
+from tracklight.analysis.debugger.library import HealthMonitor
 from tracklight.debugger.recorder import Recorder, Schedule
 from tracklight.formats.debug_events.recording import STAT_INDEX, STATS, WatchedTensor
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.types import Float32
 
 _TENSORS = (

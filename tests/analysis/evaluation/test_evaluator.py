@@ -14,7 +14,7 @@ from tests.analysis.evaluation.helpers import (
     load_wine,
     make_groups,
 )
-from tracklight.analysis.evaluation.accumulators import EXACT_BINS
+from tracklight.analysis.evaluation.curves import EXACT_BINS
 from tracklight.analysis.evaluation.evaluator import (
     DEFAULT_THRESHOLDS,
     Chunk,

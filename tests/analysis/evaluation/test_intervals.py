@@ -9,18 +9,18 @@ from scipy import special
 
 import tracklight
 from tests.analysis.evaluation.helpers import Example, make_groups
-from tracklight.analysis.evaluation.accumulators import EXACT_BINS
+from tracklight.analysis.evaluation.curves import EXACT_BINS
 from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
-from tracklight.analysis.evaluation.resampling import Resampling
-from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
-from tracklight.analysis.evaluation.slices import SliceSpec
-from tracklight.analysis.evaluation.statistics import (
+from tracklight.analysis.evaluation.resampling import (
+    Resampling,
     adjust_p_values,
     binomial_interval,
     incomplete_beta,
     student_t_p_value,
     student_t_quantile,
 )
+from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
+from tracklight.analysis.evaluation.slices import SliceSpec
 from tracklight.errors import UsageError
 
 

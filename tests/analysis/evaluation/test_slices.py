@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.analysis.evaluation.columns import Categorical
-from tracklight.analysis.evaluation.filters import matches_like, parse_filter
+from tracklight.analysis.evaluation.filters import Categorical, matches_like, parse_filter
 from tracklight.analysis.evaluation.slices import (
     Buckets,
     SliceEncoder,

@@ -18,7 +18,7 @@ from tracklight.analysis.evaluation import curves
 from tracklight.analysis.fairness.tfma_folder import read_tfma_folder
 from tracklight.errors import LogError
 from tracklight.formats.tfma.files import find_file_kind, parse_config
-from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.access import ConfinedFiles
 
 DATA = Path(__file__).parent / "data"
 

@@ -18,7 +18,7 @@ import tracklight
 from tracklight.analysis.evaluation.metrics import get_standard_name
 from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
 from tracklight.analysis.fairness.tfma_folder import read_tfma_folder
-from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.access import ConfinedFiles
 
 DATA = Path(__file__).parent / "data" / "computed"
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)

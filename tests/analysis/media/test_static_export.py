@@ -9,9 +9,14 @@ import pytest
 
 from tests.analysis.media.conftest import Open
 from tests.index import logs
-from tracklight.analysis.media import static_export
-from tracklight.analysis.media.static_export import ByteBudget, export_values, value_path
-from tracklight.analysis.media.values import StepsResponse, ValueRequest
+from tracklight.analysis.media import values
+from tracklight.analysis.media.values import (
+    ByteBudget,
+    StepsResponse,
+    ValueRequest,
+    export_values,
+    value_path,
+)
 from tracklight.errors import FormatError
 from tracklight.plugin import Blob, Context
 
@@ -43,11 +48,11 @@ def export(
 def test_long_series_are_thinned(tmp_path: Path, open_log: Open) -> None:
     write_images(tmp_path, {"a": 100, "b": 3, "c": 1})
     steps, paths = export(open_log(tmp_path), ["a", "b"])
-    assert len(steps["a"]) == static_export.MAX_EXPORTED_VALUES
+    assert len(steps["a"]) == values.MAX_EXPORTED_VALUES
     assert (steps["a"][0], steps["a"][-1]) == (0, 99)
     assert steps["b"] == [0, 1, 2]
     assert "c" not in steps
-    assert len(paths) == static_export.MAX_EXPORTED_VALUES + 3
+    assert len(paths) == values.MAX_EXPORTED_VALUES + 3
     assert all(path.startswith("picture?run=") for path in paths)
 
 
@@ -67,7 +72,7 @@ def test_fewer_values_are_exported_if_they_are_large(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_images(tmp_path, {"a": 9, "b": 9})
-    monkeypatch.setattr(static_export, "ByteBudget", lambda series: ByteBudget(series, 1000))
+    monkeypatch.setattr(values, "ByteBudget", lambda series: ByteBudget(series, 1000))
     steps, paths = export(open_log(tmp_path), ["a", "b"], size_bytes=100)
     assert steps == {"a": [0, 2, 4, 6, 8], "b": [0, 2, 4, 6, 8]}
     assert len(paths) == 10

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.media.static_export import steps_path, value_path
-from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.media.values import ValueRequest, steps_path, value_path
 
 
 def test_fields_are_in_order() -> None:

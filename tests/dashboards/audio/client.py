@@ -12,7 +12,7 @@ import numpy as np
 from tests.index import logs
 from tracklight.dashboards.audio import Audio
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 from tracklight.plugin import Context
 from tracklight.types import Float64

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.index import logs
-from tracklight.dashboards.custom_scalars.dashboard import CustomScalars, LayoutResponse
-from tracklight.formats.event import encode_event
+from tracklight.dashboards.custom_scalars import CustomScalars, LayoutResponse
 from tracklight.formats.proto import Message
 from tracklight.formats.summary import (
     LAYOUT_TAG,
@@ -17,6 +16,7 @@ from tracklight.formats.summary import (
     MarginSeries,
     MultilineChart,
     custom_scalars_layout,
+    encode_event,
     make_metadata,
     tensor,
 )

@@ -13,7 +13,7 @@ import pytest
 
 from tests.archives import extract
 from tests.dashboards.opening import make_context
-from tracklight.dashboards.debugger.dashboard import Debugger
+from tracklight.dashboards.debugger import Debugger
 from tracklight.dashboards.debugger.schemas import (
     AlertExportRequest,
     CompareSourcesRequest,
@@ -33,7 +33,7 @@ from tracklight.debugger.recorder import Recorder, Schedule
 from tracklight.errors import LogError, UsageError
 from tracklight.formats.debug_events.recording import SourceLocation, WatchedTensor
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.plugin import Empty
 from tracklight.types import Float32
 

@@ -14,11 +14,11 @@ import pytest
 
 from tests.fairness.test_evaluate import COLUMNS
 from tests.index import logs
-from tracklight.dashboards.fairness.dashboard import Fairness
+from tracklight.dashboards.fairness import Fairness
 from tracklight.errors import FormatError, LogError, UsageError
 from tracklight.fairness import evaluate
-from tracklight.formats import event, summary, tfrecord
-from tracklight.logdir.roots import parse_roots
+from tracklight.formats import summary, tfrecord
+from tracklight.logdir.access import parse_roots
 
 TFMA = Path(__file__).parents[2] / "analysis" / "fairness" / "data"
 
@@ -39,7 +39,7 @@ def write_path(logdir: Path, path: str, run: str = "train") -> None:
     """Write the summary of Fairness Indicators, which holds only a path."""
     metadata = summary.make_metadata("fairness_indicators")
     value = summary.tensor("fairness_indicators", np.array(path.encode(), object), metadata)
-    logs.write(logdir, run, tfrecord.encode_record(event.encode_event(1.7e9, 5, [value])))
+    logs.write(logdir, run, tfrecord.encode_record(summary.encode_event(1.7e9, 5, [value])))
 
 
 class Client:
@@ -241,7 +241,7 @@ def test_moved_folder_is_shown_from_the_cache(tmp_path):
 def test_damaged_value(tmp_path, open_log):
     metadata = summary.make_metadata("tracklight_fairness")
     value = summary.tensor("fairness", np.array([b"{}", b"x"], object), metadata)
-    logs.write(tmp_path, "run", tfrecord.encode_record(event.encode_event(1.7e9, 0, [value])))
+    logs.write(tmp_path, "run", tfrecord.encode_record(summary.encode_event(1.7e9, 0, [value])))
     client = Client(open_log(tmp_path))
     (row,) = client.list()
     with pytest.raises(FormatError, match="header of the evaluation is invalid"):
@@ -295,7 +295,7 @@ def test_static_export(tmp_path, open_log):
 def test_static_export_without_space_for_replicates(tmp_path, open_log, monkeypatch):
     (result,) = write_runs(tmp_path, 1)
     replicates = result.evaluation.replicates.size
-    monkeypatch.setattr("tracklight.dashboards.fairness.dashboard._MAX_EXPORTED_REPLICATES", 10)
+    monkeypatch.setattr("tracklight.dashboards.fairness._MAX_EXPORTED_REPLICATES", 10)
     client = Client(open_log(tmp_path))
     parts = dict(client.dashboard.export_static(["train"]))
     (row,) = parts["evaluations"].evaluations

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from tests.index import logs
-from tracklight.dashboards.histograms.dashboard import Histograms
+from tracklight.dashboards.histograms import Histograms
 from tracklight.formats.values import HistogramBatch
 from tracklight.plugin import Context
 

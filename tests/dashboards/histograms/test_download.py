@@ -11,7 +11,7 @@ from tests.analysis.media.conftest import Open
 from tests.dashboards.histograms.requests import request, write
 from tests.index.logs import histogram
 from tracklight.analysis.media.values import StepsResponse
-from tracklight.dashboards.histograms.dashboard import Histograms
+from tracklight.dashboards.histograms import Histograms
 from tracklight.dashboards.histograms.schemas import BucketsResponse, HistogramChartRow
 from tracklight.errors import LogError, UsageError
 
@@ -46,7 +46,7 @@ def test_json_of_a_range_of_one_run(folder: Path, open_log: Open) -> None:
 def test_too_large_download_raises_usage_error(
     folder: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.dashboards.histograms.dashboard.MAX_DOWNLOAD_BYTES", 1000)
+    monkeypatch.setattr("tracklight.dashboards.histograms.MAX_DOWNLOAD_BYTES", 1000)
     with pytest.raises(UsageError, match="select fewer runs"):
         request(open_log(folder), "table", tags=["w"])
 

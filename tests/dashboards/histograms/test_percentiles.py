@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from tests.dashboards.histograms.requests import Rows, make_columns
 from tracklight.dashboards.histograms import binning
 from tracklight.dashboards.histograms.binning import BASIS_POINTS, compute_percentiles
-from tracklight.writer.histograms import compute_exponential_histogram, compute_uniform_histogram
+from tracklight.writer.values import compute_exponential_histogram, compute_uniform_histogram
 
 
 def test_published_example() -> None:

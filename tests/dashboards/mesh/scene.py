@@ -14,8 +14,8 @@ from tests.dashboards.opening import make_context
 from tests.index import logs
 from tracklight.dashboards.mesh import Mesh
 from tracklight.formats import proto, summary
-from tracklight.formats.event import encode_event
 from tracklight.formats.proto import Message
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 #: A tetrahedron.

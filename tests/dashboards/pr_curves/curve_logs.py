@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tests.index import logs
-from tracklight.dashboards.pr_curves.dashboard import PrCurves
-from tracklight.formats import event, proto, summary, tfrecord
+from tracklight.dashboards.pr_curves import PrCurves
+from tracklight.formats import proto, summary, tfrecord
 from tracklight.plugin import Context
 
 
@@ -39,7 +39,7 @@ def write(
     for step, rows in values:
         metadata = summary.make_metadata("pr_curves", proto.PrCurvePluginData())
         value = summary.tensor(tag, np.asarray(rows), metadata)
-        data += tfrecord.encode_record(event.encode_event(1.7e9 + step, step, [value]))
+        data += tfrecord.encode_record(summary.encode_event(1.7e9 + step, step, [value]))
     logs.write(logdir, run, data)
 
 

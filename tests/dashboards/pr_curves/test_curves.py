@@ -104,7 +104,7 @@ def test_unknown_runs_and_tags_have_no_curves(tmp_path: Path, open_log: Open) ->
 def test_too_many_curves_raise_usage_error(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.dashboards.pr_curves.dashboard.MAX_CURVES", 1)
+    monkeypatch.setattr("tracklight.dashboards.pr_curves.MAX_CURVES", 1)
     write(tmp_path, "a", [(0, GOOD)])
     write(tmp_path, "b", [(0, GOOD)])
     with pytest.raises(UsageError, match="select fewer"):

@@ -42,7 +42,7 @@ def test_many_steps_are_thinned(tmp_path: Path, open_log: Open, steps: int, expe
 def test_series_share_a_limit(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.dashboards.pr_curves.dashboard.MAX_TOTAL_STEPS", 8)
+    monkeypatch.setattr("tracklight.dashboards.pr_curves.MAX_TOTAL_STEPS", 8)
     for run in "abcd":
         write(tmp_path, run, [(step, GOOD) for step in range(9)])
     rows = request(open_log(tmp_path), "history", tags=["pr"]).series

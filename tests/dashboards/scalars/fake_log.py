@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from tracklight.analysis.source import Context, Problem, ResultT
+from tracklight.analysis.source import Context, Problem, ResultT, reduce_here
 from tracklight.dashboards.scalars import Scalars
 from tracklight.errors import TagNotFoundError
+from tracklight.index.aggregation import CurveReduction
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.types import Series
 
@@ -37,6 +38,14 @@ class Log:
         self, keys: Sequence[tuple[str, str]], query: SeriesQuery, view: View[ResultT]
     ) -> list[ResultT]:
         return [apply(self.scalar(*key), query, view, self._metric(key[0], query)) for key in keys]
+
+    def reduce(
+        self,
+        keys: Sequence[tuple[str, str]],
+        query: SeriesQuery,
+        reduction: CurveReduction[ResultT],
+    ) -> ResultT:
+        return reduce_here(self, keys, query, reduction)  # type: ignore[arg-type]
 
     def _metric(self, run: str, query: SeriesQuery) -> Series | None:
         if query.metric is None:

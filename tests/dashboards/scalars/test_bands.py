@@ -8,7 +8,9 @@ import pytest
 
 from tests.dashboards.scalars.fake_log import Log, query
 from tests.index.series_builder import series
+from tracklight.dashboards.scalars import charts
 from tracklight.dashboards.scalars.charts import compute_t_quantiles
+from tracklight.index.aggregation import SKETCH_ERROR
 
 RNG = np.random.default_rng(4)
 
@@ -65,6 +67,24 @@ def test_median_and_extremes_match_pandas() -> None:
     np.testing.assert_allclose(result.center, rows.median(axis=1), atol=1e-12)
     np.testing.assert_allclose(result.low, rows.min(axis=1), atol=1e-12)
     np.testing.assert_allclose(result.high, rows.max(axis=1), atol=1e-12)
+
+
+def test_quantiles_match_pandas() -> None:
+    rows = frame(DIFFERENT, "a", "b", "c")
+    result = band(DIFFERENT, "a", "b", "c", band="quantiles")
+    columns = (result.low, result.inner_low, result.center, result.inner_high, result.high)
+    for column, quantile in zip(columns, (0.05, 0.25, 0.5, 0.75, 0.95), strict=True):
+        np.testing.assert_allclose(column, rows.quantile(quantile, axis=1), atol=1e-12)
+
+
+def test_quantiles_of_many_runs_are_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = band(DIFFERENT, "a", "b", "c", band="quantiles")
+    monkeypatch.setattr(charts, "MAX_EXACT_RUNS", 2)
+    sketched = band(DIFFERENT, "a", "b", "c", band="quantiles")
+    for name in ("low", "inner_low", "center", "inner_high", "high"):
+        found, expected = getattr(sketched, name), getattr(exact, name)
+        np.testing.assert_allclose(found, expected, rtol=2 * SKETCH_ERROR, atol=1e-12)
+        assert (found != expected).any()
 
 
 def test_samples_long_runs_at_existing_steps() -> None:

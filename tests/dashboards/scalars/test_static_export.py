@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.dashboards.scalars.static_export import export_curve, pick_pixel_rows
+from tracklight.dashboards.scalars import export_curve, pick_pixel_rows
 from tracklight.index.series_query import SeriesQuery, compute_curve
 from tracklight.types import Float64, Series
 

@@ -14,7 +14,7 @@ from tests.small_log import write
 from tracklight.analysis.media.values import StepsRequest, ValueRequest, list_steps
 from tracklight.dashboards.text import TextDashboard
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 __all__ = ["open_log"]

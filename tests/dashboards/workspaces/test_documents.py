@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from tests.dashboards.opening import make_context
 from tests.server.memory_source import MemorySource
 from tests.server.waiting import wait_until
-from tracklight.dashboards.workspaces.dashboard import Workspaces, split_blocks
+from tracklight.dashboards.workspaces import Workspaces, split_blocks
 from tracklight.dashboards.workspaces.schemas import BoardCard, BoardDocument, BoardSection
 from tracklight.dashboards.workspaces.store import VERSION_INTERVAL_S, DocumentStore
 from tracklight.errors import ConflictError, LogError

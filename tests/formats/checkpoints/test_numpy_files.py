@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, UsageError
-from tracklight.formats.checkpoints.numpy_files import NpyFile, NpzFile
+from tracklight.formats.checkpoints.tensor_file import NpyFile, NpzFile
 
 
 def saved(array: NDArray[Any]) -> io.BytesIO:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.formats.checkpoints.digests import describe
 from tracklight.errors import FormatError, MissingDependencyError
-from tracklight.formats.checkpoints.registry import open_tensor_bytes, open_tensor_file
+from tracklight.formats.checkpoints import open_tensor_bytes, open_tensor_file
 
 DATA = Path(__file__).parents[2] / "data" / "weights"
 EXPECTED = json.loads((DATA / "told.json").read_text())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracklight.errors import FormatError, UsageError
-from tracklight.formats.checkpoints.safetensors import SafetensorsFile
+from tracklight.formats.checkpoints.tensor_file import SafetensorsFile
 
 
 def make(header: Any, data: bytes = b"\x00" * 16) -> io.BytesIO:

@@ -21,7 +21,7 @@ from tracklight.formats import proto
 from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
 from tracklight.formats.tensor import DType
 from tracklight.formats.tfrecord import masked_crc32c
-from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.access import ConfinedFiles
 
 DATA = Path(__file__).parents[2] / "data" / "checkpoints"
 EXPECTED = json.loads((DATA / "told.json").read_text())

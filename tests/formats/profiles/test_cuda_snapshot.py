@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.analysis.profiles.snapshot_builder import CachingAllocator
 from tracklight.errors import FormatError
 from tracklight.formats.checkpoints.safe_pickle import load_plain_pickle
-from tracklight.formats.profiles import cuda_snapshot
-from tracklight.formats.profiles.cuda_snapshot import parse_cuda_snapshot
+from tracklight.formats.profiles import memory_profiles
+from tracklight.formats.profiles.memory_profiles import parse_cuda_snapshot
 
 PLAIN = st.recursive(
     st.none()
@@ -137,8 +137,8 @@ def test_values_that_refer_to_each_other_cost_no_time() -> None:
 
 
 def test_shared_lists_cannot_exceed_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda_snapshot, "MAX_BLOCKS", 50)
-    monkeypatch.setattr(cuda_snapshot, "MAX_CALLS", 50)
+    monkeypatch.setattr(memory_profiles, "MAX_BLOCKS", 50)
+    monkeypatch.setattr(memory_profiles, "MAX_CALLS", 50)
     blocks = [{"size": 1, "state": "inactive"}] * 20
     segment = {"total_size": 20, "blocks": blocks}
     parse_cuda_snapshot(pickle.dumps({"segments": [segment] * 2}))
@@ -150,7 +150,7 @@ def test_shared_lists_cannot_exceed_the_limits(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_size_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda_snapshot, "MAX_SNAPSHOT_BYTES", len(SNAPSHOT) - 1)
+    monkeypatch.setattr(memory_profiles, "MAX_SNAPSHOT_BYTES", len(SNAPSHOT) - 1)
     with pytest.raises(FormatError, match="more than"):
         parse_cuda_snapshot(SNAPSHOT)
 

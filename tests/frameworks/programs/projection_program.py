@@ -11,12 +11,12 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
+from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
 from tracklight.analysis.embeddings.projections.neighbors import (
     NeighborSearch,
     compute_trustworthiness,
 )
 from tracklight.analysis.embeddings.projections.pca import compute_pca
-from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
 from tracklight.types import Float32
 
 

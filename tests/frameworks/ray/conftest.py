@@ -9,7 +9,7 @@ import pytest
 from tests.index.cluster.test_answers import write_runs
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.connection import Cluster, parse_cluster
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 
 OpenCluster = Callable[..., Catalog]
 

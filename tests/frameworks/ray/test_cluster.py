@@ -21,9 +21,8 @@ from tests.server.test_http_api import open_client
 from tests.server.waiting import wait_until
 from tracklight.errors import RunNotFoundError, TagNotFoundError, UnavailableError
 from tracklight.index.catalog import Catalog
-from tracklight.index.sampling import ExtentView
-from tracklight.index.series_query import Curve, SeriesQuery
-from tracklight.index.smoothing import Smoothing
+from tracklight.index.downsampling import ExtentView
+from tracklight.index.series_query import Curve, SeriesQuery, Smoothing
 
 
 def test_every_route_answers_the_same(

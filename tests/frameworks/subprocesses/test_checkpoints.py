@@ -10,9 +10,9 @@ import pytest
 
 from tests.formats.checkpoints.digests import describe
 from tests.frameworks.programs import need, run_keras
-from tracklight.formats.checkpoints.registry import open_tensor_file
+from tracklight.formats.checkpoints import open_tensor_file
 from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
-from tracklight.logdir.confined_files import ConfinedFiles
+from tracklight.logdir.access import ConfinedFiles
 
 DATA = Path(__file__).parents[2] / "data" / "checkpoints"
 #: Directory with further checkpoints to test.

@@ -11,9 +11,9 @@ import pytest
 from tests.frameworks.programs import need, run_keras
 from tests.frameworks.recordings import analyze, check_root_cause
 from tracklight.analysis.debugger.alerts import AlertKind
-from tracklight.analysis.debugger.health_monitor import HealthMonitor
+from tracklight.analysis.debugger.library import HealthMonitor
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 
 PROGRAMS = Path(__file__).parents[1] / "programs"
 PROGRAM = PROGRAMS / "debugger_keras.py"

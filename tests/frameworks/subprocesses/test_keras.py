@@ -18,7 +18,7 @@ from tracklight.analysis.profiles.captures.files import list_captures, open_capt
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.formats.proto import parse
 from tracklight.formats.tensor import decode_tensor
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import Root
 from tracklight.writer.media import find_image_size
 
 BACKENDS = ("tensorflow", "jax", "torch")

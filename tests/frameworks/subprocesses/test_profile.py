@@ -12,7 +12,7 @@ from tests.frameworks.programs.profile_program import LOAD_S
 from tests.writer.event_files import read_scalars
 from tracklight.analysis.profiles.captures.files import list_captures, open_capture
 from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.logdir.roots import Root
+from tracklight.logdir.access import Root
 
 NAMES = {"torch": "ProfilerStep#{}", "jax": "train {}", "tensorflow": "train {}"}
 

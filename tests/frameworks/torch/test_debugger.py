@@ -22,7 +22,7 @@ from tracklight.debugger.torch_statistics import DeviceStatistics
 from tracklight.errors import NonFiniteError
 from tracklight.formats.debug_events.recording import HISTOGRAM_BINS
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 
 DDP_PROGRAM = Path(__file__).parents[1] / "programs/debugger_ddp.py"
 

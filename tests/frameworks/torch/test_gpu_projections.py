@@ -7,11 +7,19 @@ import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters, measure_mixing
 from tracklight.analysis.embeddings.projections import forces, gpu
-from tracklight.analysis.embeddings.projections.affinities import compute_affinities
-from tracklight.analysis.embeddings.projections.forces import TsneForces
+from tracklight.analysis.embeddings.projections.forces import TsneForces, compute_affinities
 from tracklight.analysis.embeddings.projections.gpu import Gpu, find_gpu
-from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric, NeighborSearch
-from tracklight.analysis.embeddings.projections.tsne import TsneSettings, compute_tsne
+from tracklight.analysis.embeddings.projections.manifold import (
+    TsneSettings,
+    UmapSettings,
+    compute_tsne,
+    compute_umap,
+)
+from tracklight.analysis.embeddings.projections.neighbors import (
+    DistanceMetric,
+    NeighborSearch,
+    compute_trustworthiness,
+)
 from tracklight.analysis.jobs import JobProgress
 
 torch = pytest.importorskip("torch")
@@ -40,7 +48,8 @@ def test_forces_agree_with_all_pairs(device: Gpu, dimensions: int) -> None:
     on_cpu = TsneForces(affinities, kernel=None)
     expected = on_cpu.compute_gradient(layout, 4.0)
     on_cpu.close()
-    found = device.make_forces(affinities).compute_gradient(layout, 4.0)
+    on_device = device.make_forces(affinities)
+    found = on_device.compute_gradient(on_device.to_array(layout), 4.0)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -55,7 +64,7 @@ def test_device_grid_agrees_with_numpy(dimensions: int, spread: float) -> None:
     assert device_grid is not None and device_grid[:2] == grid[:2]
     found, total = gpu.compute_device_repulsion(torch, points, device_grid)
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-6)
-    assert total == pytest.approx(expected_total, rel=1e-9)
+    assert float(total) == pytest.approx(expected_total, rel=1e-9)
 
 
 def test_grid_is_used_for_many_points_unless_they_are_too_far_apart(
@@ -73,14 +82,32 @@ def test_grid_is_used_for_many_points_unless_they_are_too_far_apart(
     )
     gpu_forces = device.make_forces(affinities)
     for positions, count in ((layout, 1), (far, 1)):
-        found = gpu_forces.compute_gradient(positions.astype(np.float64), 1.0)
-        assert np.isfinite(found).all() and len(grids) == count
+        found = gpu_forces.compute_gradient(gpu_forces.to_array(positions.astype(float)), 1.0)
+        assert found.isfinite().all() and len(grids) == count
 
 
 def test_layout_separates_clusters(device: Gpu) -> None:
     vectors, labels = make_clusters(200)
     layout = compute_tsne(vectors, TsneSettings(iterations=300, perplexity=10), gpu=device)
     assert measure_mixing(layout, labels) < 0.02
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_umap_is_as_trustworthy_as_on_the_cpu(device: Gpu, dimensions: int) -> None:
+    vectors, labels = make_clusters(600)
+    settings = UmapSettings(epochs=200, dimensions=dimensions)
+    layout = compute_umap(vectors, settings, gpu=device)
+    expected = compute_umap(vectors, settings)
+    assert layout.shape == expected.shape and np.isfinite(layout).all()
+    assert measure_mixing(layout, labels) < 0.02
+    trust = compute_trustworthiness(vectors, layout)
+    assert trust > compute_trustworthiness(vectors, expected) - 0.01
+    np.testing.assert_allclose(layout.std(axis=0), expected.std(axis=0), rtol=0.3)
+
+
+@pytest.mark.parametrize(("size", "rounded"), [(8, 8), (9, 12), (13, 16), (576, 768), (769, 1024)])
+def test_rounds_fft_sizes(size: int, rounded: int) -> None:
+    assert gpu._round_fft_size(size) == rounded
 
 
 def test_find_gpu_returns_none_without_a_gpu() -> None:

@@ -69,6 +69,8 @@ def test_traced_module_has_the_operators_of_pytorch() -> None:
     graph = parse_graph_file("net.pt", save(module))
     found = {op: count for op, count in count_ops(graph).items() if op.startswith("aten::")}
     assert found == list_jit_ops(module)
+    # The result of a split is a list, which is unpacked, as in PyTorch's graph and in Netron.
+    assert graph.ops.count("prim::ListUnpack") == 1
     names = dict(zip(graph.names, graph.ops, strict=True))
     assert names["Net/Sequential[blocks]/Block[1]/Conv2d[conv]/_convolution"] == (
         "aten::_convolution"

@@ -31,9 +31,11 @@ def test_torch_module_stays_in_training_mode() -> None:
     assert model.training
 
 
-def test_exported_program(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_fixed", [False, True])
+def test_exported_program(tmp_path: Path, is_fixed: bool) -> None:
     module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Softmax(1)).eval()
-    shapes = ({0: torch.export.Dim("rows")},)
+    # Without dynamic shapes, a program takes as many rows as its example.
+    shapes = None if is_fixed else ({0: torch.export.Dim("rows")},)
     program = torch.export.export(module, (torch.zeros(2, 4),), dynamic_shapes=shapes)
     torch.export.save(program, tmp_path / "m.pt2")
     with torch.inference_mode():

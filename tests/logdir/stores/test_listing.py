@@ -5,9 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from tracklight.logdir.filesystem import FileStat
-from tracklight.logdir.stores import listing, requests
-from tracklight.logdir.stores.listing import ACTIVE_S, MAX_COMPLETE_INTERVAL_S, StoreListing
-from tracklight.logdir.stores.requests import RequestMeter, count_pages
+from tracklight.logdir.stores import listing
+from tracklight.logdir.stores.listing import (
+    ACTIVE_S,
+    MAX_COMPLETE_INTERVAL_S,
+    RequestMeter,
+    StoreListing,
+    count_pages,
+)
 
 NAME = "events.out.tfevents.1"
 LONG_AGO_S, NOW_S = 1_000_000.0, 2_000_000.0
@@ -61,8 +66,7 @@ class Clock:
 @pytest.fixture
 def requested(monkeypatch: pytest.MonkeyPatch) -> RequestMeter:
     meter = RequestMeter()
-    for module in (listing, requests):
-        monkeypatch.setattr(module, "METER", meter)
+    monkeypatch.setattr(listing, "METER", meter)
     return meter
 
 
@@ -213,7 +217,7 @@ def test_first_listing_that_fails_is_an_error(bucket: Bucket, clock: Clock) -> N
 def test_spent_budget_delays_the_next_listing(
     bucket: Bucket, clock: Clock, requested: RequestMeter
 ) -> None:
-    requested._budget = requests.RequestBudget(60, clock)
+    requested._budget = listing.RequestBudget(60, clock)
     put_runs(bucket, 5)
     known = make_listing(bucket, clock)
     known.update()
@@ -230,11 +234,11 @@ def test_spent_budget_delays_the_next_listing(
 
 
 @pytest.fixture
-def budget(clock: Clock) -> Iterator[requests.RequestBudget]:
-    yield requests.RequestBudget(3600, clock)
+def budget(clock: Clock) -> Iterator[listing.RequestBudget]:
+    yield listing.RequestBudget(3600, clock)
 
 
-def test_budget_is_refilled_over_time(budget: requests.RequestBudget, clock: Clock) -> None:
+def test_budget_is_refilled_over_time(budget: listing.RequestBudget, clock: Clock) -> None:
     assert budget.get_wait_s(3600) == 0
     budget.spend(3590)
     assert budget.get_wait_s(10) == 0

@@ -24,19 +24,14 @@ from tracklight.formats.debug_events.columns import (
     TRACE_FIELD,
     Columns,
     ColumnStore,
-    Stop,
-    TensorDebugMode,
-    find_record,
-    read_summary,
-)
-from tracklight.formats.debug_events.following import FileFollower, PayloadScanner
-from tracklight.formats.debug_events.messages import (
     DebuggedGraph,
     ExecutionName,
     GraphOp,
     Metadata,
     SourceFile,
     StackFrame,
+    Stop,
+    TensorDebugMode,
     TraceName,
     decode_execution_name,
     decode_graph_event,
@@ -45,7 +40,10 @@ from tracklight.formats.debug_events.messages import (
     decode_source_lines,
     decode_stack_frame,
     decode_trace_name,
+    find_record,
+    read_summary,
 )
+from tracklight.formats.debug_events.following import FileFollower, PayloadScanner
 from tracklight.formats.tensor import DType, decode_tensor, get_dtype_name
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES, MAX_RECORD_BYTES
 from tracklight.logdir.discover import DEBUG_EVENT_KINDS

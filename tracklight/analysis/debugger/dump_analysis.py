@@ -16,16 +16,15 @@ from tracklight.analysis.debugger.alerts import (
     InputSummary,
     RootCause,
     SourceLine,
+    find_hint,
     get_non_finite_kind,
     make_translatable,
 )
 from tracklight.analysis.debugger.dump import DebugDump, Frame, TensorSummary
 from tracklight.analysis.debugger.dump_alerts import DumpAlerts
 from tracklight.analysis.debugger.event_rows import EventName, EventRows
-from tracklight.analysis.debugger.hints import find_hint
 from tracklight.errors import Message
-from tracklight.formats.debug_events.columns import Health
-from tracklight.formats.debug_events.messages import GraphOp
+from tracklight.formats.debug_events.columns import GraphOp, Health
 from tracklight.util.stack_trace import is_library_path
 
 #: A function that was traced this often is reported, as TensorFlow does.

@@ -1,18 +1,170 @@
-"""All dumps and recordings of a log, opened on demand and updated when the log changes."""
+"""All dumps and recordings of a log, opened on demand, and the checks behind alerts about them.
+
+`DumpMonitor` notices NaN and Inf in dumps while they are written. Opening a dump takes hundreds of
+megabytes if it has millions of events, so the monitor scans only what was appended, keeps no
+columns, and stops at the first non-finite tensor of a dump. In recordings, a scalar tells of NaN
+and Inf.
+
+All other kinds of problems need the whole recording or dump (`HealthMonitor`). It is analyzed in
+the background after a change, and large dumps are left out.
+"""
 
 from __future__ import annotations
 
 import threading
-from typing import Literal, NamedTuple, TypeAlias
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+import numpy as np
+
+from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
 from tracklight.analysis.debugger.dump import DebugDump, iter_dumps, read_metadata
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
-from tracklight.analysis.debugger.dump_monitor import find_first_event
 from tracklight.analysis.debugger.recording import Recording, RecordingKey, iter_recordings
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.analysis.source import Source
-from tracklight.errors import LogError
+from tracklight.errors import LogError, TracklightError
+from tracklight.formats.debug_events.columns import (
+    EXECUTION_FIELD,
+    TRACE_FIELD,
+    Health,
+    create_event_scanner,
+    decode_execution_name,
+    decode_trace_name,
+)
+from tracklight.formats.debug_events.following import FileFollower
+from tracklight.formats.debug_events.recording import PLUGIN
+from tracklight.logdir.filesystem import FileHandle
 from tracklight.types import DebugEventFile
+
+# ---- dumps that grow
+
+_FIELDS = {"execution": EXECUTION_FIELD, "graph_execution_traces": TRACE_FIELD}
+
+
+class NonFiniteEvent(NamedTuple):
+    """The first event of a dump with a non-finite tensor."""
+
+    run: str
+    prefix: str
+    """Of the files of the dump."""
+    op: str
+    """Name of an operation of a graph, or the type of an execution."""
+    value: float
+    """Infinity if the tensor contains no NaN, otherwise NaN."""
+    wall_time: float
+
+
+class DebugFiles(Protocol):
+    """The part of `tracklight.analysis.source.Source` that the monitor needs."""
+
+    def debug_files(self) -> Iterable[DebugEventFile]: ...
+
+    def open_debug_file(self, file: DebugEventFile) -> FileHandle: ...
+
+
+class DumpMonitor:
+    """Checks dumps for non-finite tensors. Must not be called from two threads at once."""
+
+    def __init__(self, source: DebugFiles) -> None:
+        self._source = source
+        self._files: dict[str, _MonitoredFile] = {}
+        self._reported: set[tuple[str, str]] = set()
+
+    def check(self, runs: Collection[str]) -> list[NonFiniteEvent]:
+        """Read what was appended to the dumps of runs.
+
+        Returns:
+            The first non-finite event of each dump in which none was found before.
+        """
+        wanted = frozenset(runs)
+        found: dict[tuple[str, str], NonFiniteEvent] = {}
+        for file in self._source.debug_files():
+            dump = file.run, file.prefix
+            if file.run not in wanted or dump in self._reported or file.kind not in _FIELDS:
+                continue
+            event = self._check_file(file)
+            if event is not None:
+                earlier = found.get(dump)
+                if earlier is None or event.wall_time < earlier.wall_time:
+                    found[dump] = event
+        self._reported.update(found)
+        return list(found.values())
+
+    def remove_runs(self, runs: Iterable[str]) -> None:
+        """Forget runs that were removed, so that they are checked again if they come back."""
+        removed = frozenset(runs)
+        self._reported = {dump for dump in self._reported if dump[0] not in removed}
+        self._files = {path: it for path, it in self._files.items() if it.run not in removed}
+
+    def _check_file(self, file: DebugEventFile) -> NonFiniteEvent | None:
+        known = self._files.get(file.path)
+        if known is None or file.bytes < known.position:  # a smaller file is another dump
+            known = self._files[file.path] = _MonitoredFile(file)
+        try:
+            return known.update(file, self._source)
+        except OSError:
+            return None  # read again when it changes
+
+
+def find_first_event(files: Iterable[DebugEventFile], source: DebugFiles) -> NonFiniteEvent | None:
+    """Return the first event of a dump with a non-finite tensor, without opening the dump.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    wanted = [file for file in files if file.kind in _FIELDS]
+    events = [_MonitoredFile(file).update(file, source) for file in wanted]
+    found = [event for event in events if event is not None]
+    return min(found, key=lambda it: it.wall_time, default=None)
+
+
+class _MonitoredFile:
+    """A file of events that is scanned for the first non-finite tensor."""
+
+    def __init__(self, file: DebugEventFile) -> None:
+        self.run = file.run
+        self._prefix = file.prefix
+        self._is_trace = file.kind == "graph_execution_traces"
+        self._scanner = create_event_scanner(_FIELDS[file.kind])
+        self._follower = FileFollower(self._scanner, self._collect)
+        self._names: list[bytes] = []
+        self._tensors = 0
+        self._found: NonFiniteEvent | None = None
+
+    @property
+    def position(self) -> int:
+        return self._follower.position
+
+    def update(self, file: DebugEventFile, source: DebugFiles) -> NonFiniteEvent | None:
+        if self._found is None and self.position < file.bytes:
+            with source.open_debug_file(file) as handle:
+                self._follower.update(handle.read_into, file.bytes)
+        return self._found
+
+    def _collect(self) -> None:
+        part = self._scanner.take()
+        self._names += part["names"]
+        first_tensor, self._tensors = self._tensors, self._tensors + len(part["health"])
+        bad = np.flatnonzero(part["health"] == Health.NON_FINITE)
+        if self._found is not None or not len(bad):
+            return
+        row = int(bad[0])
+        if not self._is_trace:
+            row = int(np.searchsorted(part["tensor_end"], first_tensor + row, "right"))
+        name = self._names[int(part["name"][row])]
+        nan = int(part["bad_counts"][0, 3])
+        self._found = NonFiniteEvent(
+            self.run,
+            self._prefix,
+            decode_trace_name(name).op if self._is_trace else decode_execution_name(name).op_type,
+            float("inf") if nan == 0 else float("nan"),
+            float(part["wall_time"][row]),
+        )
+
+
+# ---- the library
 
 Analysis: TypeAlias = DumpAnalysis | RecordingAnalysis
 
@@ -172,3 +324,127 @@ class DebuggerLibrary:
             version = " ".join(f"{it.tag} {it.count}" for it in tags)
             entries[name] = _Entry(key.run, version, [], key)
         return entries
+
+
+# ---- checks in the background
+
+#: After a check, wait for so many times as long as it took.
+_PAUSE_FACTOR = 10
+_MAX_PAUSE_S = 60.0
+
+
+class HealthProblem(NamedTuple):
+    """The first alert of a kind in a dump or recording."""
+
+    run: str
+    source: str
+    """Name of the dump or recording."""
+    alert: HealthAlert
+    alert_count: int
+    """Number of alerts of that kind."""
+
+
+class HealthChanges(NamedTuple):
+    """What a check has found."""
+
+    found: list[HealthProblem]
+    ended: list[HealthProblem]
+    """Problems found before that are over, such as units that are no longer dead."""
+    is_new: bool
+    """False if the run has not changed since the monitor was started."""
+
+
+class HealthMonitor:
+    """Analyzes recordings and dumps that change, one run at a time.
+
+    Must not be called from two threads at once.
+
+    Args:
+        source: The log.
+        kinds: Which alerts to report; NaN and Inf are never reported here.
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        kinds: Collection[AlertKind],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._source = source
+        self._kinds = frozenset(kind for kind in kinds if not kind.is_non_finite)
+        self._clock = clock
+        self._library = DebuggerLibrary(source, max_open=1)
+        self._pending: dict[str, bool] = {}
+        self._next_check_s = 0.0
+        self._firing: dict[tuple[str, AlertKind], HealthProblem] = {}
+        self._reported: set[tuple[str, str, AlertKind]] = set()
+
+    def add_runs(self, runs: Sequence[str], *, is_new: bool) -> None:
+        """Check these runs later, if they have dumps or recordings."""
+        if not self._kinds:
+            return
+        checked = {file.run for file in self._source.debug_files()}
+        for shared in self._source.shared_tags(runs):
+            if shared.plugin == PLUGIN:
+                checked.update(shared.runs)
+        for run in runs:
+            if run in checked:
+                self._pending[run] = is_new or self._pending.get(run, False)
+
+    def remove_runs(self, runs: Iterable[str]) -> None:
+        """Forget runs that were removed, so that they are checked again if they come back."""
+        removed = frozenset(runs)
+        self._pending = {run: it for run, it in self._pending.items() if run not in removed}
+        self._firing = {key: it for key, it in self._firing.items() if it.run not in removed}
+        self._reported = {key for key in self._reported if key[0] not in removed}
+
+    def get_delay_s(self) -> float | None:
+        """Return how long to wait before the next check; None if nothing is to be checked."""
+        return max(self._next_check_s - self._clock(), 0.0) if self._pending else None
+
+    def check_next(self) -> HealthChanges:
+        """Analyze the dumps and recordings of the run that has waited for longest."""
+        run = next(iter(self._pending))
+        changes = HealthChanges([], [], self._pending.pop(run))
+        start_s = self._clock()
+        for name in self._library.list_names():
+            try:
+                if self._library.get_run(name) == run:
+                    self._check_source(run, name, changes)
+            except (TracklightError, OSError):
+                continue  # the dashboard says why it cannot be read
+        end_s = self._clock()
+        self._next_check_s = end_s + min(_PAUSE_FACTOR * (end_s - start_s), _MAX_PAUSE_S)
+        return changes
+
+    def _check_source(self, run: str, name: str, changes: HealthChanges) -> None:
+        if self._library.count_dump_bytes(name) > MAX_QUICK_BYTES:
+            return
+        problems: dict[AlertKind, HealthProblem] = {}
+        for alert in _iter_causes(self._library.get(name)):
+            if alert.kind in self._kinds:
+                first = problems.get(alert.kind) or HealthProblem(run, name, alert, 0)
+                problems[alert.kind] = first._replace(alert_count=first.alert_count + 1)
+        for kind in self._kinds:
+            firing = self._firing.get((name, kind))
+            if kind in problems and (run, name, kind) not in self._reported:
+                # A problem that ends and begins again is reported once.
+                self._reported.add((run, name, kind))
+                self._firing[name, kind] = problems[kind]
+                changes.found.append(problems[kind])
+            elif kind not in problems and firing is not None:
+                del self._firing[name, kind]
+                changes.ended.append(firing)
+
+
+def _iter_causes(analysis: Analysis) -> Iterator[HealthAlert]:
+    """Yield alerts without those that follow from NaN and Inf."""
+    if isinstance(analysis, DumpAnalysis):
+        yield from analysis.alerts.others
+        return
+    bad_steps = (it.step for it in analysis.alerts if it.kind.is_non_finite)
+    first_bad_step = next(bad_steps, None)
+    for alert in analysis.alerts:
+        if first_bad_step is None or (alert.step or 0) < first_bad_step:
+            yield alert

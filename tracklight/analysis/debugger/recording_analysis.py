@@ -15,10 +15,10 @@ from tracklight.analysis.debugger.alerts import (
     InputSummary,
     RootCause,
     SourceLine,
+    find_hint,
     get_non_finite_kind,
     make_translatable,
 )
-from tracklight.analysis.debugger.hints import find_hint
 from tracklight.analysis.debugger.recording import Recording
 from tracklight.errors import Message
 from tracklight.formats.debug_events.recording import (

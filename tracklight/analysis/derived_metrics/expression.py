@@ -20,14 +20,14 @@ from typing import Literal
 import numpy as np
 
 from tracklight.errors import ExpressionError, Message
-from tracklight.index.smoothing import Smoothing, smooth
+from tracklight.index.series_query import Smoothing, smooth
 from tracklight.types import Float64, Int64
 from tracklight.util.tokens import Token, TokenParser
 
 MAX_LENGTH = 1000
 #: Names of other expressions that one may use, counting those that they use in turn.
 _MAX_REPLACED_NAMES = 200
-#: The highest weight of `tracklight.index.smoothing`.
+#: The highest weight of `tracklight.index.series_query`.
 _MAX_EMA_WEIGHT = 0.999999
 
 TokenKind = Literal["number", "name", "string", "operator", "(", ")", ",", "end"]

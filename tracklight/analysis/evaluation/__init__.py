@@ -5,14 +5,13 @@ bootstrap), label and score bin. Every metric, curve and interval is computed fr
 memory does not depend on the number of rows.
 
 - `evaluator` is the entry point: `Evaluator.update(chunk)` for each chunk, then `result()`.
-- `slices`, `columns` and `filters` define slices and assign rows to them; `resampling` assigns rows
-  to replicates.
-- `accumulators` holds the sums, `models` turns them into metrics of binary, multi-class and
-  regression models; `metrics` has the formulas.
-- `results` is the table of metrics with intervals and differences, `statistics` has the
-  distributions behind them, `report` writes it as Markdown.
-- `plots` and `curves`: ROC, PR, calibration, score distributions and confusion matrices.
-- `encoding` stores results in event files.
+- `slices` and `filters` define slices and assign rows to them; `resampling` assigns rows to
+  replicates, and has the distributions behind intervals.
+- `curves` holds the sums, and computes ROC, PR and calibration curves and score distributions.
+- `models` turns sums into metrics of binary, multi-class and regression models; `metrics` has the
+  formulas.
+- `results` is the table of metrics with intervals and differences; `report` stores it in event
+  files and writes it as Markdown.
 
 Thresholds: a prediction is positive when the score is **greater than** the threshold. Undefined
 metrics (0 / 0) are NaN.

@@ -8,13 +8,14 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.accumulators import (
+from tracklight.analysis.evaluation.curves import (
+    CALIBRATION_BUCKETS,
     MAX_CELLS,
     GroupedSums,
     ScoreHistogram,
     WeightedRows,
+    calibration_sums,
 )
-from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS, calibration_sums
 from tracklight.analysis.evaluation.metrics import (
     COUNT_METRICS,
     DEFAULT_BINARY_METRICS,

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tracklight.analysis.evaluation.metrics import METRICS_WITHOUT_INTERVAL
-from tracklight.analysis.evaluation.resampling import Resampling
-from tracklight.analysis.evaluation.slices import SliceKey, format_slice
-from tracklight.analysis.evaluation.statistics import (
+from tracklight.analysis.evaluation.resampling import (
     Correction,
+    Resampling,
     adjust_p_values,
     binomial_interval,
     student_t_p_value,
 )
+from tracklight.analysis.evaluation.slices import SliceKey, format_slice
 from tracklight.errors import Message, UsageError, list_similar_names
 from tracklight.types import Bool, Float64, Int64
 

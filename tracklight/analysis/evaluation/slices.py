@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.evaluation import filters
-from tracklight.analysis.evaluation.columns import Categorical, ColumnData, factorize, get_column
+from tracklight.analysis.evaluation.filters import Categorical, ColumnData, factorize, get_column
 from tracklight.errors import UsageError
 from tracklight.types import Float64, Int64
 

@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 
 from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS
-from tracklight.analysis.evaluation.encoding import StoredEvaluation
+from tracklight.analysis.evaluation.evaluator import EvaluationPlots
 from tracklight.analysis.evaluation.metrics import REGRESSION_METRICS
 from tracklight.analysis.evaluation.models import Task
-from tracklight.analysis.evaluation.plots import EvaluationPlots
+from tracklight.analysis.evaluation.report import StoredEvaluation
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
 from tracklight.analysis.evaluation.slices import SliceKey, format_slice, make_sort_key
@@ -22,7 +22,7 @@ from tracklight.formats.tfma import files as tfma_files
 from tracklight.formats.tfma import messages
 from tracklight.formats.tfma.files import TfmaConfig
 from tracklight.formats.tfma.messages import TfmaKey, TfmaPlots, TfmaSliceMetrics, TfmaValue
-from tracklight.logdir.confined_files import ConfinedFiles, join_path
+from tracklight.logdir.access import ConfinedFiles, join_path
 from tracklight.types import Float64, Int64
 
 ItemT = TypeVar("ItemT")

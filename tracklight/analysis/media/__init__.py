@@ -1,7 +1,6 @@
 """Values that are shown one at a time (images, audio, text, histograms, curves, meshes). No HTTP.
 
-- `values`: the steps of a tag, and reading and decoding single values.
-- `static_export`: which values a static export contains, and their URLs.
+- `values`: the steps of a tag, reading and decoding single values, and those of a static export.
 - `markdown`: rendering of logged Markdown to safe HTML, with `markdown_parser` and `safe_html`.
 - `time_limits`: deadlines and regular expressions in a subprocess, for untrusted input.
 

@@ -6,7 +6,7 @@ few hundredths of a second.
 
 All messages are lines of JSON. The first one contains the pattern, the flags and the maximum
 number of lines to return; the reply is null or an error message. Each further one is a text; the
-reply is a list of `LineMatch`.
+reply is a list of `LineMatch`. For a text in a list, the reply has the captures of each line.
 """
 
 from __future__ import annotations
@@ -38,6 +38,18 @@ def _iter_spans(pattern: re.Pattern[str], line: str) -> Iterator[tuple[int, int]
     return (match.span() for match in pattern.finditer(line) if match.end() > match.start())
 
 
+def capture_in_lines(pattern: re.Pattern[str], text: str) -> list[str | None]:
+    """Return what the groups of the pattern capture in each line, or what it matches."""
+    captures: list[str | None] = []
+    for line in text.split("\n"):
+        match = pattern.search(line)
+        if match is None:
+            captures.append(None)
+        else:
+            captures.append(" ".join(filter(None, match.groups())) if match.re.groups else match[0])
+    return captures
+
+
 def main() -> None:
     _limit_memory()
     source, flags, max_lines = json.loads(sys.stdin.readline())
@@ -48,7 +60,11 @@ def main() -> None:
         return
     _send(None)
     for line in sys.stdin:
-        _send(match_lines_of_text(pattern, json.loads(line), max_lines))
+        text = json.loads(line)
+        if isinstance(text, list):
+            _send(capture_in_lines(pattern, text[0]))
+        else:
+            _send(match_lines_of_text(pattern, text, max_lines))
 
 
 def _send(message: object) -> None:

@@ -84,6 +84,14 @@ class RegexProcess:
         """
         return [(line, start, stop) for line, start, stop in self._request(text)]
 
+    def capture(self, text: str) -> list[str | None]:
+        """Return what the groups of the expression capture in each line, or what it matches.
+
+        Raises:
+            DeadlineExceededError: The time is up.
+        """
+        return list(self._request([text]))
+
     def close(self) -> None:
         self._timer.cancel()
         self._process.kill()
@@ -140,3 +148,18 @@ def match_lines(expression: str, text: str, count: int) -> Bool:
     finally:
         process.close()
     return is_match
+
+
+def capture_lines(expression: str, text: str) -> list[str | None]:
+    """Return what a regular expression captures in each line of a text; None if it does not match.
+
+    Raises:
+        UsageError: The expression is invalid or takes too long.
+    """
+    process = RegexProcess(expression, 0, _MAX_MATCHING_S, 0)
+    try:
+        return process.capture(text)
+    except DeadlineExceededError:
+        raise UsageError(_TIMEOUT_MESSAGE) from None
+    finally:
+        process.close()

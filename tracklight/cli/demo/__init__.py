@@ -2,9 +2,8 @@
 
 Each module writes one experiment with a function ``write_<experiment>(folder, seed=..., now=...)``:
 
-- `sweep`: image classifiers; one trial diverges, one crashes and is resumed. Its images come from
-  `glyphs`.
-- `grid`: a grid search over three hyperparameters.
+- `sweep`: image classifiers; one trial diverges, one crashes and is resumed. Also a grid search
+  over three hyperparameters.
 - `media`: networks that log audio and images.
 - `storyteller`: language models that log text, with the graph of a transformer.
 - `shapes`: an autoencoder that logs meshes and point clouds.
@@ -12,10 +11,9 @@ Each module writes one experiment with a function ``write_<experiment>(folder, s
 - `flowers`: a network profiled before and after optimization; its kernels are in `flowers_model`.
 - `divergence`: a training run whose loss becomes infinite, for the debugger.
 - `lending`: a credit model that is evaluated per group, with its data for What-If.
-- `embeddings`: vectors, labels and sprites for the projector.
+- `embeddings`: vectors, labels and sprites for the projector, and the images of other experiments.
 
-`writers` and `graph_builder` encode the files. Nothing outside ``tracklight.cli`` imports this
-package.
+`writers` encodes the files. Nothing outside ``tracklight.cli`` imports this package.
 """
 
 from __future__ import annotations
@@ -29,13 +27,12 @@ from pathlib import Path
 from tracklight.cli.demo.divergence import write_divergence
 from tracklight.cli.demo.embeddings import write_embeddings
 from tracklight.cli.demo.flowers import write_flowers
-from tracklight.cli.demo.grid import write_grid
 from tracklight.cli.demo.lending import write_lending
 from tracklight.cli.demo.media import write_denoiser, write_painter
 from tracklight.cli.demo.resnet import write_resnet
 from tracklight.cli.demo.shapes import write_shapes
 from tracklight.cli.demo.storyteller import write_storyteller
-from tracklight.cli.demo.sweep import write_sweep
+from tracklight.cli.demo.sweep import write_grid, write_sweep
 from tracklight.errors import UsageError
 from tracklight.reader.export import open_output_folder
 

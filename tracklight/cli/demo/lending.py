@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tracklight
-from tracklight.analysis.predictors.column_models import PROBABILITIES
+from tracklight.analysis.predictors.base import PROBABILITIES
 from tracklight.cli.demo.writers import EventFile
 from tracklight.types import Float64
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.cli.demo.glyphs import Pixels, to_bytes
+from tracklight.cli.demo.embeddings import Pixels, to_bytes
 from tracklight.cli.demo.writers import EventFile
 from tracklight.formats import summary
 from tracklight.formats.media import encode_png, encode_wav

@@ -7,8 +7,9 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from tracklight.cli.demo.graph_builder import (
+from tracklight.cli.demo.writers import (
     BATCH,
+    EventFile,
     GraphBuilder,
     add_classifier,
     add_convolution,
@@ -17,7 +18,6 @@ from tracklight.cli.demo.graph_builder import (
     add_training,
     make_int_list,
 )
-from tracklight.cli.demo.writers import EventFile
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.formats.tensor import DType

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.cli.demo.glyphs import Pixels, to_bytes
+from tracklight.cli.demo.embeddings import Pixels, to_bytes
 from tracklight.cli.demo.writers import EventFile
 from tracklight.formats import summary
 from tracklight.formats.proto import Message

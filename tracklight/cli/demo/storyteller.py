@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tracklight.cli.demo.graph_builder import GraphBuilder
-from tracklight.cli.demo.writers import EventFile
+from tracklight.cli.demo.writers import EventFile, GraphBuilder
 from tracklight.formats import proto, summary
 from tracklight.formats.proto import Message
 from tracklight.formats.tensor import DType

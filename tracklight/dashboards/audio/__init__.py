@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.analysis.media.static_export import export_values, value_path
 from tracklight.analysis.media.values import (
     StepsRequest,
     StepsResponse,
     ValueReader,
     ValueRequest,
+    export_values,
     has_fingerprint,
     list_steps,
+    value_path,
 )
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.audio.schemas import (

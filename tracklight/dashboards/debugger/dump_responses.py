@@ -7,8 +7,7 @@ import numpy as np
 from tracklight.analysis.debugger.dump import DebugDump
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.dump_comparison import compare_dumps
-from tracklight.analysis.debugger.event_rows import EventRows
-from tracklight.analysis.debugger.neighborhood import find_neighborhood
+from tracklight.analysis.debugger.event_rows import EventRows, find_neighborhood
 from tracklight.dashboards.debugger.responses import make_summary_row
 from tracklight.dashboards.debugger.schemas import (
     CompareDumpsResponse,
@@ -29,8 +28,7 @@ from tracklight.dashboards.debugger.schemas import (
     TensorHistogramResponse,
 )
 from tracklight.errors import UsageError
-from tracklight.formats.debug_events.columns import Health
-from tracklight.formats.debug_events.messages import GraphOp
+from tracklight.formats.debug_events.columns import GraphOp, Health
 
 #: Executions in the histogram of a tensor, and bins of each.
 _MAX_HISTOGRAMS = 60

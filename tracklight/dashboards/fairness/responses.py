@@ -7,17 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracklight.analysis.evaluation import curves
-from tracklight.analysis.evaluation.encoding import StoredEvaluation
+from tracklight.analysis.evaluation.evaluator import EvaluationPlots
 from tracklight.analysis.evaluation.metrics import get_direction
-from tracklight.analysis.evaluation.plots import EvaluationPlots
-from tracklight.analysis.evaluation.report import rank_gaps
+from tracklight.analysis.evaluation.report import StoredEvaluation, rank_gaps
 from tracklight.analysis.evaluation.results import (
     Difference,
     EvaluationResult,
     compute_difference,
 )
 from tracklight.analysis.evaluation.slices import format_slice
-from tracklight.analysis.fairness.conditions import make_conditions
+from tracklight.analysis.fairness.library import make_conditions
 from tracklight.analysis.fairness.tfma_folder import ModelEvaluation, Validation
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.fairness.schemas import (
@@ -37,7 +36,7 @@ from tracklight.dashboards.fairness.schemas import (
     ValidationRow,
 )
 from tracklight.errors import Message, TracklightError, UsageError
-from tracklight.logdir.data_files import DataFiles
+from tracklight.logdir.access import DataFiles
 from tracklight.plugin import to_json_number
 
 _MAX_ATTRIBUTIONS = 20_000

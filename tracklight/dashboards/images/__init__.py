@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.analysis.media.static_export import export_values
 from tracklight.analysis.media.values import (
     StepsRequest,
     StepsResponse,
     ValueRequest,
+    export_values,
     has_fingerprint,
     list_steps,
 )

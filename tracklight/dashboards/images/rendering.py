@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.media.static_export import value_path
 from tracklight.analysis.media.values import (
     SeriesSteps,
     StepsRequest,
     ValueReader,
     ValueRequest,
     list_steps,
+    value_path,
 )
 from tracklight.dashboards.images.header import ImageHeader, detect_format, read_header
 from tracklight.dashboards.images.raster import (
@@ -47,7 +47,7 @@ from tracklight.dashboards.images.schemas import (
 )
 from tracklight.errors import FormatError, LogError, TracklightError
 from tracklight.plugin import Blob, Context, Problem, Stream
-from tracklight.util.file_names import make_file_name, make_unique_name, make_zip_time
+from tracklight.util.files import make_file_name, make_unique_name, make_zip_time
 from tracklight.util.lru_cache import LruCache
 
 _VALUES_BYTES = 16 << 20

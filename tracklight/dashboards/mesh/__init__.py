@@ -1,16 +1,30 @@
 """The Mesh dashboard: surfaces and point clouds.
 
-`Mesh` declares the routes, `geometry` loads and encodes one mesh, and `static_export` lists the
-responses that a static export contains. The series of a mesh are joined in
-`tracklight.analysis.meshes`.
+`Mesh` declares the routes, and `geometry` loads and encodes one mesh. The series of a mesh are
+joined in `tracklight.analysis.meshes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from tracklight.analysis.media.values import StepsRequest, StepsResponse, has_fingerprint
-from tracklight.analysis.meshes import MeshPartReader, get_mesh_step, list_mesh_steps
+import msgspec
+
+from tracklight.analysis.media.values import (
+    ExportPart,
+    StepsRequest,
+    StepsResponse,
+    ValueRequest,
+    export_listed_values,
+    has_fingerprint,
+    value_path,
+)
+from tracklight.analysis.meshes import (
+    MeshPartReader,
+    get_mesh_step,
+    list_mesh_names,
+    list_mesh_steps,
+)
 from tracklight.dashboards.mesh.geometry import (
     GeometryRequest,
     GeometryResponse,
@@ -22,8 +36,44 @@ from tracklight.dashboards.mesh.geometry import (
     make_geometry_response,
     write_mesh_file,
 )
-from tracklight.dashboards.mesh.static_export import iter_static_responses
 from tracklight.plugin import Blob, Context, Dashboard, Route
+
+# ---- static export
+
+#: What the page requests first, and all that it requests in a static export; see
+#: web/src/dashboards/mesh/card/mesh-card-model.svelte.ts.
+_STATIC_MAX_POINTS = 100_000
+#: Number of meshes of a batch that are exported.
+_MAX_ITEMS = 4
+
+
+def iter_static_responses(
+    context: Context, runs: Sequence[str], geometry: Callable[[GeometryRequest], GeometryResponse]
+) -> Iterator[ExportPart]:
+    """Yield some steps of every mesh, each with the first meshes of its batch."""
+
+    def export_value(value: ValueRequest) -> Iterator[ExportPart]:
+        item, items = 0, 1
+        while item < items:
+            request = GeometryRequest(
+                value.run, value.tag, value.index, value.fingerprint, item, _STATIC_MAX_POINTS
+            )
+            response = geometry(request)
+            items = min(response.info.items, _MAX_ITEMS)
+            response.info = msgspec.structs.replace(response.info, items=items)
+            yield value_path("geometry", value, item=item, max_points=_STATIC_MAX_POINTS), response
+            item += 1
+
+    tags = [tag.tag for tag in context.log.shared_tags(runs) if tag.plugin == "mesh"]
+    listed = [
+        (name, list_mesh_steps(context, StepsRequest([name], list(runs))))
+        for name in list_mesh_names(tags)
+    ]
+    series_count = sum(len(response.series) for _, response in listed)
+    return export_listed_values(listed, series_count, export_value)
+
+
+# ---- the dashboard
 
 
 class Mesh(Dashboard):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.dashboards.scalars.schemas import (
-    BandCenter,
     BandRow,
     BandSpread,
     BandsRequest,
@@ -25,15 +26,20 @@ from tracklight.dashboards.scalars.schemas import (
     make_line_row,
 )
 from tracklight.errors import LogError, UsageError
-from tracklight.index.downsampling import LineView, get_centers, make_edges
-from tracklight.index.sampling import (
+from tracklight.index.aggregation import (
+    ComputeStatistics,
+    CurveExtents,
+    FindSampleGrid,
+    GroupStatistics,
+    MeasureCurves,
+)
+from tracklight.index.downsampling import (
     Extent,
     ExtentView,
-    ResampledCurve,
-    ResampledView,
-    SampleGridView,
+    LineView,
+    get_centers,
+    make_edges,
     merge_extents,
-    merge_sample_grids,
 )
 from tracklight.index.series_query import Baseline, SeriesQuery, make_baseline
 from tracklight.index.shard import SeriesKey
@@ -57,6 +63,11 @@ _MIN_REDUCED_POINTS = 2000
 #: Values of all runs of one chart from which bands are computed.
 _MAX_BAND_CELLS = 4_000_000
 _MIN_BAND_POINTS = 100
+#: Statistics of larger groups are computed by the shards, and their quantiles are approximate. See
+#: `tracklight.index.aggregation`.
+MAX_EXACT_RUNS = 2000
+#: The center of a band of quantiles, its edges, and those of its inner part.
+_QUANTILES = (0.5, 0.05, 0.95, 0.25, 0.75)
 
 #: The 97.5 % quantiles of Student's t-distribution with 1, 2, … degrees of freedom.
 _T_QUANTILES = np.array([
@@ -118,6 +129,30 @@ class SeriesSelection:
         return dict(zip(shared, self.context.log.query(keys, query, make_baseline), strict=True))
 
 
+RequestT = TypeVar("RequestT", bound=BandsRequest)
+
+
+def resolve_groups(context: Context, request: RequestT) -> RequestT:
+    """Return the request with the names of the runs that the queries of its groups describe.
+
+    Raises:
+        UsageError: A query is not valid.
+    """
+    queries = [group.query for group in request.groups or () if group.query is not None]
+    if not queries or context.select_runs is None:
+        return request
+    groups = [
+        group
+        if group.query is None
+        else RunGroup(group.key, [*group.runs, *context.select_runs(group.query)])
+        for group in request.groups or ()
+    ]
+    runs = request.runs
+    if runs is not None:
+        runs = [*runs, *(run for group in groups for run in group.runs)]
+    return msgspec.structs.replace(request, groups=groups, runs=runs)
+
+
 # ---- charts
 
 
@@ -159,24 +194,27 @@ class ChartBuilder:
             return ChartRow(chart.id, error=self.context.describe_error(error))
 
     def _draw(self, chart: ChartRequest, keys: Sequence[SeriesKey], query: SeriesQuery) -> ChartRow:
-        extents = self._measure(chart, keys, query)
-        start, stop = _get_x_range(chart, extents.values())
+        grouped_runs = frozenset(run for group in self.request.groups or () for run in group.runs)
+        line_keys = [key for key in keys if key[0] not in grouped_runs]
+        grouped = [key for key in keys if key[0] in grouped_runs]
+        lines = self._measure(chart, line_keys, query) if line_keys else {}
+        measure = MeasureCurves(len(grouped), chart.start, chart.stop)
+        extents = self.context.log.reduce(grouped, query, measure) if grouped else None
+        start, stop = _get_x_range(chart, lines.values(), extents)
         row = ChartRow(
             chart.id,
             runs=len({run for run, _ in keys}),
-            points=sum(extent.points for extent in extents.values()),
+            points=sum(extent.points for extent in lines.values()),
         )
-        grouped_runs = frozenset(run for group in self.request.groups or () for run in group.runs)
-        lines = {key: extent for key, extent in extents.items() if key[0] not in grouped_runs}
-        grouped = {key: extent for key, extent in extents.items() if key[0] in grouped_runs}
         if lines:
             view = plan_line_view(self.request, list(lines.values()), start, stop)
             self._add_lines(row, lines, view, query)
-        if grouped:
+        if extents is not None:
+            row.points += int(extents.points.sum())
             builder = BandBuilder(self.context.log, self.request, query)
-            row.bands = builder.build(list(grouped), start, stop, 2 * self.request.width)
+            row.bands = builder.build(grouped, start, stop, 2 * self.request.width)
             max_points = max((len(band.x) for band in row.bands), default=0)
-            row.reduced |= any(extent.points > max_points for extent in grouped.values())
+            row.reduced |= bool((extents.points > max_points).any())
         return row
 
     def _measure(
@@ -200,9 +238,15 @@ class ChartBuilder:
             row.grid = get_centers(view.edges)
 
 
-def _get_x_range(chart: ChartRequest, extents: Iterable[Extent]) -> tuple[float, float]:
-    """Return the visible range of x: the requested one, or that of all lines."""
-    low, high = merge_extents(extents) or (0.0, 1.0)
+def _get_x_range(
+    chart: ChartRequest, lines: Iterable[Extent], grouped: CurveExtents | None
+) -> tuple[float, float]:
+    """Return the visible range of x: the requested one, or that of all lines and bands."""
+    low, high = merge_extents(lines) or (np.inf, -np.inf)
+    if grouped is not None:
+        low, high = min(low, grouped.low), max(high, grouped.high)
+    if low > high:
+        low, high = 0.0, 1.0
     return (
         low if chart.start is None else chart.start,
         high if chart.stop is None else chart.stop,
@@ -260,36 +304,58 @@ class BandBuilder:
             max_points: A band has at most this many values of x, and fewer with many series.
         """
         max_points = max(_MIN_BAND_POINTS, min(max_points, _MAX_BAND_CELLS // len(keys)))
-        grids = self.log.query(keys, self.query, SampleGridView(start, stop, max_points))
-        grid = merge_sample_grids(grids, start, stop, max_points)
+        find_grid = FindSampleGrid(start, stop, max_points)
+        (grid,) = self.log.reduce(keys, self.query, find_grid)
         if not len(grid):
             return []
-        view = ResampledView(grid, with_extremes=self.request.band == "minmax")
-        curves = dict(zip(keys, self.log.query(keys, self.query, view), strict=True))
+        members = list(_iter_members(self.request.groups or (), keys))
+        statistics = self._compute_statistics(grid, [own for _, _, own in members])
         return [
-            self._make_band(group.key, tag, grid, [curves[key] for key in members])
-            for group, tag, members in _iter_members(self.request.groups or (), keys)
+            self._make_band(group.key, tag, grid, statistics[number])
+            for number, (group, tag, _) in enumerate(members)
+            if number in statistics
         ]
+
+    def _compute_statistics(
+        self, grid: Float64, members: Sequence[Sequence[SeriesKey]]
+    ) -> dict[int, GroupStatistics]:
+        has_quantiles = self.request.center == "median" or self.request.band == "quantiles"
+        sizes = [len(own) for own in members]
+        small = frozenset(n for n, size in enumerate(sizes) if size <= MAX_EXACT_RUNS)
+        compute = ComputeStatistics(
+            grid,
+            np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+            with_extremes=self.request.band == "minmax",
+            exact=small,
+            sketched=frozenset(range(len(sizes))) - small if has_quantiles else frozenset(),
+        )
+        return self.log.reduce([key for own in members for key in own], self.query, compute)
 
     @np.errstate(all="ignore")
     def _make_band(
-        self, group: str, tag: str, grid: Float64, curves: list[ResampledCurve]
+        self, group: str, tag: str, grid: Float64, statistics: GroupStatistics
     ) -> BandRow:
-        values = np.array([curve.value for curve in curves])
-        count: Int32 = np.asarray(np.sum(~np.isnan(values), axis=0), np.int32)
-        covered = _select_covered(count, self.request.min_runs)
-        values, count = values[:, covered], count[covered]
-        center = compute_center(values, self.request.center)
-        if self.request.band == "minmax":
-            low = np.fmin.reduce([curve.low[covered] for curve in curves])
-            high = np.fmax.reduce([curve.high[covered] for curve in curves])
-        else:
-            half_width = compute_half_width(values, self.request.band)
-            low, high = center - half_width, center + half_width
-        has_too_few = count < self.request.min_runs
-        for column in (center, low, high):
-            column[has_too_few] = np.nan
-        return BandRow(group, tag, len(curves), grid[covered], count, center, low, high)
+        covered = _select_covered(statistics.count, self.request.min_runs)
+        count = statistics.count[covered]
+        columns = [column[covered] for column in self._compute_columns(statistics)]
+        for column in columns:
+            column[count < self.request.min_runs] = np.nan
+        return BandRow(group, tag, statistics.runs, grid[covered], count, *columns)
+
+    def _compute_columns(self, statistics: GroupStatistics) -> list[Float64]:
+        """Return the center and both edges of a band, and those of its inner part if it has one."""
+        spread = self.request.band
+        if spread == "quantiles":
+            return [statistics.compute_quantile(quantile) for quantile in _QUANTILES]
+        center = (
+            statistics.mean.copy()
+            if self.request.center == "mean"
+            else statistics.compute_quantile(0.5)
+        )
+        if spread == "minmax":
+            return [center, statistics.low, statistics.high]
+        half_width = compute_half_width(statistics, spread)
+        return [center, center - half_width, center + half_width]
 
 
 def _select_covered(count: Int32, min_runs: int) -> Int64:
@@ -305,23 +371,13 @@ def _select_covered(count: Int32, min_runs: int) -> Int64:
     return covered
 
 
-def compute_center(values: Float64, center: BandCenter) -> Float64:
-    """Return the mean or median of each column, ignoring NaN; rows are runs."""
-    result: Float64 = (
-        np.nanmean(values, axis=0) if center == "mean" else np.nanmedian(values, axis=0)
-    )
-    return result
-
-
-def compute_half_width(values: Float64, spread: BandSpread) -> Float64:
+def compute_half_width(statistics: GroupStatistics, spread: BandSpread) -> Float64:
     """Return the distance of a band's edges from its center; zero for a single run."""
-    count = np.sum(~np.isnan(values), axis=0)
-    degrees = np.maximum(count - 1, 1)
-    squares = (values - np.nanmean(values, axis=0)) ** 2
-    deviation: Float64 = np.sqrt(np.nansum(squares, axis=0) / degrees)
+    degrees = np.maximum(statistics.count - 1, 1)
+    deviation: Float64 = np.sqrt(statistics.squares / degrees)
     if spread == "std":
         return deviation
-    error: Float64 = deviation / np.sqrt(count)
+    error: Float64 = deviation / np.sqrt(statistics.count)
     return error if spread == "stderr" else error * compute_t_quantiles(degrees)
 
 

@@ -23,7 +23,7 @@ from tracklight.dashboards.scalars.schemas import (
     make_point_row,
 )
 from tracklight.errors import UsageError
-from tracklight.index.sampling import (
+from tracklight.index.downsampling import (
     ExtentView,
     NearestPointView,
     RangeStats,
@@ -34,7 +34,7 @@ from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.index.shard import SeriesKey
 from tracklight.plugin import Blob, Context
 from tracklight.types import Bool, Float64, Int32, Int64
-from tracklight.util.json_number import JsonNumber, to_json_number
+from tracklight.util.json_file import JsonNumber, to_json_number
 
 _MAX_ROWS = 50_000
 _MAX_POINTS = 2_000_000
@@ -141,7 +141,9 @@ def make_download(context: Context, request: DownloadRequest) -> Blob:
         for key in keys:  # one at a time, so that only the file is in memory
             writer.write(context.log.query([key], query, view)[0])
     else:
-        columns = ("step" if request.x == "step" else "x", "runs", "center", "low", "high")
+        inner = ("inner_low", "inner_high") if request.band == "quantiles" else ()
+        axis = "step" if request.x == "step" else "x"
+        columns = (axis, "runs", "center", "low", "high", *inner)
         writer = SERIES_WRITERS[request.format](file, columns, "group")
         for band in _iter_bands(context, request, keys, query):
             writer.write(band)
@@ -162,6 +164,8 @@ class BandTable:
     center: Float64
     low: Float64
     high: Float64
+    inner_low: Float64 | None
+    inner_high: Float64 | None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -186,7 +190,16 @@ def _make_band_table(band: BandRow) -> BandTable:
     with np.errstate(invalid="ignore"):
         step = band.x.astype(np.int64)
     return BandTable(
-        band.group, band.tag, step, band.x, band.count, band.center, band.low, band.high
+        run=band.group,
+        tag=band.tag,
+        step=step,
+        x=band.x,
+        runs=band.count,
+        center=band.center,
+        low=band.low,
+        high=band.high,
+        inner_low=band.inner_low,
+        inner_high=band.inner_high,
     )
 
 

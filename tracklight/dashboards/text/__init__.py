@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.analysis.media.static_export import export_values, value_path
 from tracklight.analysis.media.values import (
     StepsRequest,
     StepsResponse,
     ValueRequest,
+    export_values,
     has_fingerprint,
     list_steps,
+    value_path,
 )
 from tracklight.dashboards.text.diff import diff_texts
 from tracklight.dashboards.text.schemas import (

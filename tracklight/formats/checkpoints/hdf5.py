@@ -14,8 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, MissingDependencyError, UsageError
-from tracklight.formats.checkpoints.numpy_files import ZIP_ERRORS, open_archive
-from tracklight.formats.checkpoints.tensor_file import TensorInfo, check_array_size
+from tracklight.formats.checkpoints.tensor_file import (
+    ZIP_ERRORS,
+    TensorInfo,
+    check_array_size,
+    open_archive,
+)
 
 #: The weights in a ``.keras`` archive.
 _KERAS_MEMBER = "model.weights.h5"

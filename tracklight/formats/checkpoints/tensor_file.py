@@ -1,17 +1,28 @@
-"""The interface of all readers of tensor files, and helpers for reading arrays from files."""
+"""The interface of all readers of tensor files, and the readers for NumPy and safetensors.
+
+``.npy`` files have one array, and ``.npz`` archives several. A safetensors file has the length of
+its header in eight bytes, a JSON header, and the tensors
+(https://huggingface.co/docs/safetensors/index#format).
+"""
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+import tokenize
+import warnings
+import zipfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar, cast
 
+import msgspec
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from tracklight.errors import FormatError
+from tracklight.errors import FormatError, UsageError
+from tracklight.formats.tensor import DType, get_storage_dtype, widen
 
 #: The limit on the memory of an array: a million vectors of 512 float64 numbers.
 MAX_ARRAY_BYTES = 4 << 30
@@ -120,3 +131,236 @@ def read_array(
             )
         remaining = remaining[count:]
     return array
+
+
+# ---- NumPy
+
+T = TypeVar("T")
+
+#: What zipfile and its decompressors raise for damaged archives.
+ZIP_ERRORS = (zipfile.BadZipFile, EOFError, ValueError, RuntimeError, OSError, OverflowError)
+
+#: What numpy raises for damaged headers, which it evaluates as Python literals.
+_HEADER_ERRORS = (
+    *(ValueError, TypeError, SyntaxError, tokenize.TokenError),
+    *(RecursionError, MemoryError, OverflowError),
+)
+
+
+class _Header(NamedTuple):
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: np.dtype[Any]
+
+
+class NpyFile:
+    """A ``.npy`` file; the key of its array is the name of the file."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file = file
+        self._name = name
+        file.seek(0)
+        self._header = _read_header(file)
+        self._start = file.tell()
+
+    def list_tensors(self) -> Sequence[TensorInfo]:
+        shape, _, dtype = self._header
+        return [TensorInfo(self._name, self._name, dtype.name, shape)]
+
+    def read(self, key: str) -> NDArray[Any]:
+        if key != self._name:
+            raise UsageError("files.no_array", 'no array "{key}" in the file', key=key)
+        size = check_array_size(self._header.shape, self._header.dtype.itemsize)
+        if get_file_size(self._file) - self._start < size:
+            raise FormatError(
+                "files.array_incomplete",
+                'the array "{key}" ends beyond the file, which may be incomplete',
+                key=key,
+            )
+        return _read_data(self._file, self._start, self._header)
+
+
+class NpzFile:
+    """A ``.npz`` file: a zip archive of ``.npy`` files."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._archive = open_archive(file)
+        names = [name for name in self._archive.namelist() if name.endswith(".npy")]
+        self._names = {name.removesuffix(".npy"): name for name in names}
+
+    def list_tensors(self) -> Sequence[TensorInfo]:
+        tensors = []
+        for key in self._names:
+            shape, _, dtype = self._read_member(key, _read_header)
+            tensors.append(TensorInfo(key, key, dtype.name, shape))
+        return tensors
+
+    def read(self, key: str) -> NDArray[Any]:
+        if key not in self._names:
+            raise UsageError("files.archive_no_array", 'no array "{key}" in the archive', key=key)
+        return self._read_member(key, _read_npy)
+
+    def _read_member(self, key: str, read: Callable[[BinaryIO], T]) -> T:
+        try:
+            with self._archive.open(self._names[key]) as member:
+                return read(cast(BinaryIO, member))
+        except ZIP_ERRORS as error:
+            raise FormatError(
+                "files.array_damaged", 'the array "{key}" is damaged: {error}', key=key, error=error
+            ) from None
+
+
+def open_archive(file: BinaryIO) -> zipfile.ZipFile:
+    """Open a zip archive; raises FormatError if it is damaged."""
+    try:
+        return zipfile.ZipFile(file)
+    except ZIP_ERRORS as error:
+        raise FormatError(
+            "files.archive_damaged", "the archive is damaged or incomplete: {error}", error=error
+        ) from None
+
+
+def _read_npy(member: BinaryIO) -> NDArray[Any]:
+    header = _read_header(member)
+    check_array_size(header.shape, header.dtype.itemsize)
+    return _read_data(member, member.tell(), header)
+
+
+def _read_header(file: BinaryIO) -> _Header:
+    try:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files that Python 2 wrote
+            header = _Header(*read(file))
+    except _HEADER_ERRORS as error:
+        raise FormatError(
+            "files.array_header", "the header of the array is invalid: {error}", error=error
+        ) from None
+    if header.dtype.kind not in "biufc":
+        # Arrays of objects are pickled, and a pickle can run any code.
+        raise FormatError(
+            "files.array_dtype",
+            "arrays of {dtype} are not supported; only numbers are",
+            dtype=header.dtype,
+        )
+    return header
+
+
+def _read_data(file: BinaryIO, start: int, header: _Header) -> NDArray[Any]:
+    shape, is_fortran, dtype = header
+    array = read_array(file, start, dtype, shape[::-1] if is_fortran else shape)
+    array = array.T if is_fortran else array
+    return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+# ---- safetensors
+
+_MAX_HEADER_BYTES = 100 << 20
+_DTYPES = {
+    "F64": DType.DOUBLE,
+    "F32": DType.FLOAT,
+    "F16": DType.HALF,
+    "BF16": DType.BFLOAT16,
+    "F8_E4M3": DType.FLOAT8_E4M3FN,
+    "F8_E5M2": DType.FLOAT8_E5M2,
+    "I64": DType.INT64,
+    "I32": DType.INT32,
+    "I16": DType.INT16,
+    "I8": DType.INT8,
+    "U64": DType.UINT64,
+    "U32": DType.UINT32,
+    "U16": DType.UINT16,
+    "U8": DType.UINT8,
+    "BOOL": DType.BOOL,
+    "C64": DType.COMPLEX64,
+}
+
+
+class _Entry(msgspec.Struct):
+    dtype: str
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, int]
+
+
+class SafetensorsFile:
+    """The tensors of a ``.safetensors`` file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        size = get_file_size(file)
+        if size < 8:
+            raise FormatError(
+                "files.safetensors_too_small",
+                "the safetensors file has only {size} bytes",
+                size=size,
+            )
+        length = int.from_bytes(read_exactly(file, 0, 8), "little")
+        if length > min(size - 8, _MAX_HEADER_BYTES):
+            raise FormatError(
+                "files.safetensors_header_size",
+                "the header has {length} bytes, but the safetensors file {size}",
+                length=length,
+                size=size,
+            )
+        self._start = 8 + length
+        self._entries = _parse_header(read_exactly(file, 8, length))
+        for key, entry in self._entries.items():
+            _check_entry(key, entry, size - self._start)
+
+    def list_tensors(self) -> Sequence[TensorInfo]:
+        return [
+            TensorInfo(key, key, entry.dtype.lower(), entry.shape)
+            for key, entry in self._entries.items()
+        ]
+
+    def read(self, key: str) -> NDArray[Any]:
+        entry = self._entries.get(key)
+        if entry is None:
+            raise UsageError(
+                "files.safetensors_no_tensor", 'no tensor "{key}" in the safetensors file', key=key
+            )
+        dtype = _DTYPES.get(entry.dtype)
+        if dtype is None:
+            raise FormatError(
+                "files.tensor_dtype",
+                'the tensor "{key}" has the unsupported type {dtype}',
+                key=key,
+                dtype=entry.dtype,
+            )
+        offset = self._start + entry.data_offsets[0]
+        return widen(dtype, read_array(self._file, offset, get_storage_dtype(dtype), entry.shape))
+
+
+def _parse_header(data: bytes) -> dict[str, _Entry]:
+    try:
+        raw = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        raw.pop("__metadata__", None)
+        return {key: msgspec.json.decode(entry, type=_Entry) for key, entry in raw.items()}
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(
+            "files.safetensors_header",
+            "the header of the safetensors file is invalid: {error}",
+            error=error,
+        ) from None
+
+
+def _check_entry(key: str, entry: _Entry, size: int) -> None:
+    begin, end = entry.data_offsets
+    if not 0 <= begin <= end <= size:
+        raise FormatError(
+            "files.tensor_incomplete",
+            'the tensor "{key}" ends beyond the file, which may be incomplete',
+            key=key,
+        )
+    dtype = _DTYPES.get(entry.dtype)
+    if dtype is None:
+        return  # other tensors can be read
+    if check_array_size(entry.shape, np.dtype(get_storage_dtype(dtype)).itemsize) != end - begin:
+        raise FormatError(
+            "files.tensor_size",
+            'the tensor "{key}" has {size} bytes, which do not match its shape {shape}',
+            key=key,
+            size=end - begin,
+            shape=list(entry.shape),
+        )

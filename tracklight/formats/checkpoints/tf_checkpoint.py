@@ -80,7 +80,7 @@ _ESCAPED_BYTES = {b"\x00": b"\x00\xff", b"\xff": b"\xff\x00"}
 
 
 class FileAccess(Protocol):
-    """Opens files by path, such as `tracklight.logdir.confined_files.ConfinedFiles`."""
+    """Opens files by path, such as `tracklight.logdir.access.ConfinedFiles`."""
 
     def open(self, path: str) -> BinaryIO: ...
 

@@ -16,9 +16,13 @@ from numpy.typing import NDArray
 
 from tracklight.errors import FormatError, UsageError
 from tracklight.formats.checkpoints import safe_pickle
-from tracklight.formats.checkpoints.numpy_files import ZIP_ERRORS, open_archive
 from tracklight.formats.checkpoints.safe_pickle import StoredTensor
-from tracklight.formats.checkpoints.tensor_file import TensorInfo, check_array_size
+from tracklight.formats.checkpoints.tensor_file import (
+    ZIP_ERRORS,
+    TensorInfo,
+    check_array_size,
+    open_archive,
+)
 from tracklight.formats.tensor import DType, get_dtype_name, get_storage_dtype, widen
 
 _PICKLE = "data.pkl"

@@ -5,8 +5,8 @@ Read the files that ``tf.debugging.experimental.enable_dump_debug_info`` writes.
 A dump consists of six files per host, ``tfdbg_events.<seconds>.<host>.<kind>``, each of them a
 TFRecord file of DebugEvent messages. The files of executions and of graph execution traces may hold
 millions of events, so they are scanned into `columns`; tensors are decoded when they are needed.
-The other files are small and are decoded to `messages`. `following` reads files that grow, and
-recovers from damage.
+The messages of the other files are small and decoded at once. `following` reads files that grow,
+and recovers from damage.
 
 `recording` is how tracklight's own debugger stores the health of tensors in event files.
 

@@ -1,6 +1,7 @@
-"""The Custom scalars dashboard: reads the layouts of all runs and merges them.
+"""The Custom scalars dashboard: charts in the layout that runs logged.
 
-The points come from the Scalars dashboard; layouts made in the page are stored with the notes.
+The layouts of all runs are merged. The points come from the Scalars dashboard; layouts made in the
+page are stored with the notes. Uses `tracklight.plugin` and `tracklight.analysis.media`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,0 @@
-"""The Custom scalars dashboard: charts in the layout that runs logged.
-
-Everything is in `dashboard`. Uses `tracklight.plugin` and `tracklight.analysis.media`.
-"""
