@@ -107,6 +107,8 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'tools/*.test.js'],
           exclude: ['src/**/*.svelte.test.ts'],
+          // Generous, for machines that are busy with other work.
+          testTimeout: 60_000,
         },
       },
       {
@@ -117,6 +119,7 @@ export default defineConfig({
           name: 'runes',
           include: ['src/**/*.svelte.test.ts'],
           environment: './vitest.environment.ts',
+          testTimeout: 60_000,
         },
       },
     ],

@@ -1,8 +1,12 @@
+/** The state of a card grid, which its cards share: layout, settings, full screen, drag and drop. */
+import { getContext, setContext } from 'svelte';
+
 import type { Query } from '../api/create-query.svelte';
 import { defineQuery } from '../api/query-definition';
 import type { TagNamesResponse, TagRow } from '../api/schemas';
 import * as m from '../catalog/cards';
 import * as common from '../catalog/common';
+import type { MenuItem } from '../components/menu';
 import type { Context, Shortcut } from '../plugin/context';
 import {
   buildSections,
@@ -168,3 +172,60 @@ function gridShortcuts<C extends Card>(
     { keys: 'Escape', label: m.escape, run: () => grid.clearSelection() },
   ];
 }
+
+interface CardDragOptions {
+  /** Type of the dragged data, which is the id of the card. */
+  readonly mimeType: string;
+  readonly effect: 'link' | 'move';
+  readonly id: () => string;
+  /** Returns whether the dropped card was accepted. */
+  readonly onDrop: (id: string) => boolean;
+}
+
+/** Drag and drop of cards by their header. */
+export class CardDrag {
+  isDropTarget = $state(false);
+  readonly #drop: CardDragOptions;
+
+  constructor(drop: CardDragOptions) {
+    this.#drop = drop;
+  }
+
+  readonly start = (event: DragEvent): void => {
+    const { mimeType, effect, id } = this.#drop;
+    event.dataTransfer?.setData(mimeType, id());
+    if (event.dataTransfer) event.dataTransfer.effectAllowed = effect;
+  };
+
+  readonly over = (event: DragEvent): void => {
+    if (!event.dataTransfer?.types.includes(this.#drop.mimeType)) return;
+    event.preventDefault();
+    this.isDropTarget = true;
+  };
+
+  readonly leave = (): void => {
+    this.isDropTarget = false;
+  };
+
+  readonly drop = (event: DragEvent): void => {
+    this.isDropTarget = false;
+    const { mimeType, id, onDrop } = this.#drop;
+    const other = event.dataTransfer?.getData(mimeType) ?? '';
+    if (other !== '' && other !== id() && onDrop(other)) event.preventDefault();
+  };
+}
+
+/** A board that shows cards of several dashboards, such as a workspace. */
+export interface CardHost {
+  /** Replaces the items that put a card on a board. */
+  readonly menu: readonly (readonly MenuItem[])[];
+  /** Given, the header of the card can be dragged. */
+  readonly ondragheader: ((event: DragEvent) => void) | undefined;
+}
+
+const HOST_KEY = 'card-host';
+
+/** Return the board that the card of this component is on; a dashboard is none. */
+export const findCardHost = (): CardHost | undefined => getContext(HOST_KEY);
+
+export const setCardHost = (host: CardHost): CardHost => setContext(HOST_KEY, host);

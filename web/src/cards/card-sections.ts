@@ -88,6 +88,6 @@ export function rowsWithTags(rows: readonly TagRow[], tags: readonly string[]): 
 }
 
 /** Return the names of the visible runs for requests; null means all runs. */
-export function requestedRuns({ visible, all }: Runs): readonly string[] | null {
-  return visible.length === all.length ? null : visible.map(({ name }) => name);
+export function requestedRuns({ visible, totals }: Runs): readonly string[] | null {
+  return visible.length === totals.runs ? null : visible.map(({ name }) => name);
 }

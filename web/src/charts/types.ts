@@ -45,6 +45,8 @@ export interface Band {
   readonly low: NumberArray;
   readonly center: NumberArray;
   readonly high: NumberArray;
+  /** Edges of a narrower band inside this one. */
+  readonly inner?: Pick<Band, 'low' | 'high'>;
   /** Dash pattern of the center line. */
   readonly dash?: readonly number[];
   /** How many series the values at each x are from; changes are marked. */

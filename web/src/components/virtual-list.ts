@@ -1,4 +1,7 @@
-/** Which rows of a virtual list to render, for rows of the same height and for measured rows. */
+/**
+ * Which rows of a virtual list to render, for rows of the same height and for measured rows, and
+ * scrolling of lists that are taller than a browser allows an element to be.
+ */
 
 export interface RowRange {
   readonly first: number;
@@ -81,4 +84,38 @@ function countBelow(offsets: Float64Array, y: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** Height of the tallest scrollable element, in pixels. */
+export const MAX_SCROLL_HEIGHT_PX = 15_000_000;
+
+export interface ScrollArea {
+  /** Height of all rows. */
+  readonly listHeight: number;
+  /** Height of the visible part. */
+  readonly viewHeight: number;
+}
+
+/** Return the height of the scrollable element. */
+export function getScrollHeight({ listHeight }: ScrollArea): number {
+  return Math.min(listHeight, MAX_SCROLL_HEIGHT_PX);
+}
+
+/** Return the position in the list for a position of the scroll bar. */
+export function toListTop(area: ScrollArea, scrollTop: number): number {
+  return clampListTop(area, scrollTop * getScale(area));
+}
+
+/** Return the position of the scroll bar for a position in the list. */
+export function toScrollTop(area: ScrollArea, listTop: number): number {
+  return listTop / getScale(area);
+}
+
+export function clampListTop({ listHeight, viewHeight }: ScrollArea, top: number): number {
+  return Math.max(0, Math.min(top, listHeight - viewHeight));
+}
+
+function getScale(area: ScrollArea): number {
+  const range = getScrollHeight(area) - area.viewHeight;
+  return range > 0 ? (area.listHeight - area.viewHeight) / range : 1;
 }

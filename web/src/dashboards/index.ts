@@ -98,6 +98,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     name: 'graphs',
     title: m.dashboardGraphs,
     group: 'model',
+    opensFiles: true,
     loadExample: () => loadExample('graphs'),
     prefetch: () => 'list',
     load: () => loadView('graphs', () => import('./graphs/View.svelte')),
@@ -107,8 +108,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     title: m.dashboardHparams,
     group: 'metrics',
     loadExample: () => loadExample('hparams'),
-    prefetch: (query) =>
-      /\bhp-(reduction|last-count|step|repeats)=/.test(query) ? null : 'sessions?reduction=last',
+    // No prefetch: whether all trials are loaded depends on the number of runs.
     load: () => loadView('hparams', () => import('./hparams/View.svelte')),
   },
   {

@@ -1,4 +1,4 @@
-import type { Spectrogram, Waveform } from '../charts/audio/audio-data';
+import type { Spectrogram, Waveform } from '../charts/audio/audio-layout';
 import type { Band, Line, NumberArray, PointMarker } from '../charts/types';
 import { RUN_COLORS } from '../lib/run-colors';
 

@@ -6,7 +6,7 @@ import { getKeyLabels, matchesShortcut } from './keyboard';
 import { type Sortable, sortByValue, sortNatural } from './sorting';
 import { computeStats, getExtent, getRobustExtent } from './statistics';
 import { runInSlices, runToEnd, type Task } from './tasks';
-import { compileTextFilter, FuzzyIndex } from './text-filter';
+import { compileTextFilter } from './text-filter';
 
 describe('caches', () => {
   test('an equal list is returned as the same object', () => {
@@ -265,34 +265,5 @@ describe('text filter', () => {
     const matcher = compileTextFilter({ text: '(loss', regex: true });
     expect(matcher.error).toBe('Invalid regular expression: Unterminated group');
     expect(matcher.matches('anything')).toBe(true);
-  });
-
-  const find = (names: string[], query: string): string[] =>
-    new FuzzyIndex(names, (name) => name).search(query, 10).map(({ item }) => item);
-
-  test('whole words rank before prefixes, substrings and initials', () => {
-    const names = ['gloss', 'long_oss', 'losses', 'train/loss'];
-    expect(find(names, 'loss')).toEqual(['train/loss', 'losses', 'gloss', 'long_oss']);
-  });
-
-  test('all words have to occur, in any order and case', () => {
-    expect(find(['conv/lr1e-3', 'conv/lr3e-4', 'vit/lr1e-3'], '1E-3 conv')).toEqual([
-      'conv/lr1e-3',
-    ]);
-  });
-
-  test('of two similar names the shorter one comes first', () => {
-    expect(find(['loss/of/the/second/head', 'loss'], 'loss')[0]).toBe('loss');
-  });
-
-  test('initials of parts match, arbitrary letters do not', () => {
-    expect(find(['validation/accuracy'], 'vacc')).toHaveLength(1);
-    expect(find(['aa/ab'], 'aab')).toHaveLength(1);
-    expect(find(['validation/accuracy'], 'vcy')).toHaveLength(0);
-    expect(find(['Copy the link to this view'], 'los')).toHaveLength(0);
-  });
-
-  test('an empty query matches everything', () => {
-    expect(find(['a', 'b'], ' ')).toHaveLength(2);
   });
 });

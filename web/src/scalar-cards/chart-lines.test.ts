@@ -1,7 +1,16 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 
 import type { Line } from '../charts/types';
-import { captureFlags, getCountRange, makeBands, marginBands } from './chart-lines';
+import type { RunGroup, VisibleRun } from '../plugin/context';
+import {
+  captureFlags,
+  getCountRange,
+  listChartRuns,
+  makeBandGroups,
+  makeBands,
+  makeDebuggerAnnotations,
+  marginBands,
+} from './chart-lines';
 
 const line = (run: string, tag: string, x: number[], y: number[]): Line => ({
   id: `${run}\n${tag}`,
@@ -74,6 +83,8 @@ const BAND = {
   low: Float64Array.of(1, 1, NaN),
   center: Float64Array.of(2, 2, NaN),
   high: Float64Array.of(3, 3, NaN),
+  inner_low: null,
+  inner_high: null,
 };
 
 test('a band has the color, name and count of its group', () => {
@@ -113,4 +124,124 @@ test('only captures of runs in the chart are marked, on axes of time and step', 
 test('too many captures are not marked', () => {
   const many = Array.from({ length: 40 }, (_, at) => ({ ...CAPTURES[0], id: `${at}`, step: at }));
   expect(captureFlags(many as typeof CAPTURES, ['one'], 'step')).toEqual([]);
+});
+
+describe('band groups', () => {
+  function makeRuns(...names: string[]): VisibleRun[] {
+    return names.map((name) => ({ name, label: name, color: '#111', dash: [], group: null }));
+  }
+
+  function describe(
+    groups: readonly RunGroup[],
+    ...names: string[]
+  ): [string, readonly string[]][] {
+    return makeBandGroups({ groups, visible: makeRuns(...names) }).map(({ label, runs }) => [
+      label,
+      runs,
+    ]);
+  }
+
+  test('train and validation runs are separate bands', () => {
+    expect(describe([], 'a/train', 'a/validation', 'b/train', 'b/val')).toEqual([
+      ['All 4 runs · train', ['a/train', 'b/train']],
+      ['All 4 runs · validation', ['a/validation', 'b/val']],
+    ]);
+  });
+
+  test('runs are grouped by the folder of their experiment', () => {
+    const names = [
+      'x/vit/seed1/train',
+      'x/vit/seed2/train',
+      'x/cnn/seed1',
+      'x/cnn/seed2',
+      'x/alone',
+    ];
+    expect(describe([], ...names)).toEqual([
+      ['vit', ['x/vit/seed1/train', 'x/vit/seed2/train']],
+      ['cnn', ['x/cnn/seed1', 'x/cnn/seed2']],
+      ['Other', ['x/alone']],
+    ]);
+  });
+
+  test('runs of one folder form one group', () => {
+    expect(describe([], 'seed1', 'seed2')).toEqual([['All 2 runs', ['seed1', 'seed2']]]);
+  });
+
+  test('groups of the table keep their color, and evaluation is dashed', () => {
+    const group = { key: 'lr=1', label: 'lr=1', color: '#abc', runs: ['a/train', 'a/eval', 'a'] };
+    const bands = makeBandGroups({ groups: [group], visible: [] });
+    expect(bands.map(({ label, color, dash }) => [label, color, dash.length > 0])).toEqual([
+      ['lr=1 · train', '#abc', false],
+      ['lr=1 · evaluation', '#abc', true],
+      ['lr=1', '#abc', false],
+    ]);
+    expect(new Set(bands.map(({ key }) => key)).size).toBe(3);
+  });
+
+  test('a chart has the runs of its lines and of complete bands', () => {
+    const groups = makeBandGroups({ groups: [], visible: makeRuns('a/1', 'a/2', 'b/1', 'b/2') });
+    const lines = [{ run: 'c' }];
+    const bands = [
+      { group: 'a/', runs: 2 },
+      { group: 'b/', runs: 1 },
+    ];
+    expect([...listChartRuns({ lines, bands }, groups)]).toEqual(['c', 'a/1', 'a/2']);
+  });
+
+  test('bands of a large log are those of all selected runs', () => {
+    const all = { query: { group: 'a' }, count: 20_000, splits: ['train', 'validation'] };
+    const group = { key: 'a', label: 'a', color: '#111', runs: ['a/1/train'], all };
+    expect(
+      makeBandGroups({ groups: [group], visible: [] }).map((band) => [
+        band.label,
+        band.runs,
+        band.all?.query,
+      ]),
+    ).toEqual([
+      ['a · train', ['a/1/train'], { group: 'a', split: 'train' }],
+      ['a · validation', [], { group: 'a', split: 'validation' }],
+    ]);
+    const selection = { query: {}, count: 20_000, splits: [''] };
+    const [band] = makeBandGroups({ groups: [], visible: makeRuns('x', 'y'), selection });
+    expect([band?.label, band?.all]).toEqual(['All 20,000 runs', selection]);
+  });
+});
+
+describe('makeDebuggerAnnotations', () => {
+  const rows = [
+    { name: 'a', run: 'a', problem_step: 97, problem_time: 1050 },
+    { name: 'b', run: 'b', problem_step: null, problem_time: null },
+    { name: 'c', run: 'c', problem_step: 5, problem_time: 1010 },
+  ];
+  const makeLine = (run: string) => ({ run, start: 1000, end: 1100 });
+
+  it('marks the runs on the chart that have a problem', () => {
+    expect(makeDebuggerAnnotations(rows, [makeLine('a'), makeLine('b')], 'step')).toEqual([
+      { id: 'debugger a', x: 97, text: 'Problem in a' },
+    ]);
+  });
+
+  it('marks problems on axes of time', () => {
+    const getX = (axis: 'wall' | 'relative') =>
+      makeDebuggerAnnotations(rows, [makeLine('a')], axis).map(({ x }) => x);
+    expect(getX('wall')).toEqual([1050]);
+    expect(getX('relative')).toEqual([50]);
+  });
+
+  it('marks a dump on runs of the same program', () => {
+    const dump = { name: 'fit', run: 'fit', problem_step: null, problem_time: 1050 };
+    const getMarks = (run: string, source = dump) =>
+      makeDebuggerAnnotations([source], [makeLine(run)], 'wall').length;
+    expect(getMarks('fit/train')).toBe(1);
+    expect(getMarks('fitted')).toBe(0);
+    expect(getMarks('fit', { ...dump, run: 'fit/dump' })).toBe(1);
+    expect(getMarks('train', { ...dump, run: '.' })).toBe(1);
+    expect(getMarks('fit/train', { ...dump, problem_time: 2000 })).toBe(0);
+    // It has no step.
+    expect(makeDebuggerAnnotations([dump], [makeLine('fit/train')], 'step')).toEqual([]);
+  });
+
+  it('has no place on other axes', () => {
+    expect(makeDebuggerAnnotations(rows, [makeLine('a')], 'index')).toEqual([]);
+  });
 });

@@ -1,16 +1,118 @@
 /** What a scalar card shows: lines, bands, markers and annotations, from the response for its chart. */
 import { parseJsonNumber } from '../api/decode';
-import type { ChartRow } from '../api/scalar-schemas';
-import type { BandRow, CaptureRow, LineRow, NearestPointRow, PointRow } from '../api/schemas';
+import type { ChartRow } from '../api/client';
+import type {
+  BandRow,
+  CaptureRow,
+  DebugSourceRow,
+  LineRow,
+  NearestPointRow,
+  PointRow,
+} from '../api/schemas';
 import type { Card } from '../cards/card-sections';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
 import type { Annotation, Band, Line, PointMarker } from '../charts/types';
 import { formatStep, formatValue } from '../lib/format';
-import { RUN_COLORS } from '../lib/run-colors';
-import type { Runs, XAxis } from '../plugin/context';
-import type { BandGroup } from './band-groups';
+import { getRunSplit, RUN_COLORS, withoutSplit } from '../lib/run-colors';
+import { countFolders, findCommonFolder, getFolder } from '../lib/run-names';
+import type { RunGroup, Runs, XAxis } from '../plugin/context';
 import type { ExtremeMarkers } from './scalar-settings';
+
+/** Runs whose series are combined. */
+export interface BandGroup extends RunGroup {
+  /** The center lines of bands of validation runs are dashed. */
+  readonly dash: readonly number[];
+}
+
+/** Separates the key of a group and the split; no file name contains it. */
+const SEPARATOR = '\0';
+const DASHED: readonly number[] = [5, 4];
+const SOLID: readonly number[] = [];
+
+/**
+ * Return the groups of the run table, or groups by folder if runs are not grouped. Train, validation
+ * and test runs of a group are separate bands: their mean would be that of different quantities.
+ */
+export function makeBandGroups(
+  runs: Pick<Runs, 'groups' | 'visible'> & Partial<Pick<Runs, 'selection'>>,
+): readonly BandGroup[] {
+  const { groups, visible, selection } = runs;
+  if (groups.length > 0) return groups.flatMap(separateSplits);
+  if (!selection) return groupByFolder(visible).flatMap(separateSplits);
+  const label = m.allRuns({ count: selection.count });
+  const names = visible.map(({ name }) => name);
+  return separateSplits({ key: '', label, color: RUN_COLORS[0], runs: names, all: selection });
+}
+
+/**
+ * Return the runs that certainly have data in a chart. Of a band only the number of runs is known,
+ * so its runs count if all of them have data.
+ */
+export function listChartRuns(
+  {
+    lines,
+    bands,
+  }: {
+    readonly lines: readonly Pick<LineRow, 'run'>[];
+    readonly bands: readonly Pick<BandRow, 'group' | 'runs'>[];
+  },
+  groups: readonly BandGroup[],
+): ReadonlySet<string> {
+  const runsByGroup = new Map(groups.map(({ key, runs }) => [key, runs]));
+  const inBands = bands.flatMap(({ group, runs: count }) => {
+    const runs = runsByGroup.get(group) ?? [];
+    return runs.length === count ? runs : [];
+  });
+  return new Set([...lines.map(({ run }) => run), ...inBands]);
+}
+
+/**
+ * Group runs by the folder of their experiment: `vit/seed1` and `vit/seed2/train` belong to `vit`.
+ * Experiments that are alone in their folder form one group, and so do all if there is one folder.
+ */
+function groupByFolder(visible: Runs['visible']): RunGroup[] {
+  const experiments = new Map(visible.map(({ name }) => [name, withoutSplit(name)]));
+  const distinct = [...new Set(experiments.values())];
+  const sizes = countFolders(distinct);
+  const commonLength = findCommonFolder(distinct).length;
+  const members = new Map<string, string[]>();
+  for (const [name, experiment] of experiments) {
+    const folder = getFolder(experiment);
+    const key = (sizes.get(folder) ?? 0) > 1 ? folder : '';
+    members.set(key, [...(members.get(key) ?? []), name]);
+  }
+  const isOne = members.size === 1;
+  return Array.from(members, ([folder, runs], index) => ({
+    key: folder,
+    label: isOne
+      ? m.allRuns({ count: runs.length })
+      : folder.slice(commonLength, -1) || common.other,
+    color: RUN_COLORS[index % RUN_COLORS.length] ?? RUN_COLORS[0],
+    runs,
+  }));
+}
+
+function separateSplits(group: RunGroup): BandGroup[] {
+  const bySplit = new Map<string, string[]>();
+  for (const name of group.runs) {
+    const split = getRunSplit(name);
+    bySplit.set(split, [...(bySplit.get(split) ?? []), name]);
+  }
+  const { all } = group;
+  for (const split of all?.splits ?? []) bySplit.set(split, bySplit.get(split) ?? []);
+  return Array.from(bySplit, ([split, runs]) => ({
+    ...group,
+    ...(all && bySplit.size > 1 ? { all: { ...all, query: { ...all.query, split } } } : {}),
+    key: bySplit.size === 1 ? group.key : [group.key, split].join(SEPARATOR),
+    label:
+      bySplit.size === 1 || split === ''
+        ? group.label
+        : m.groupSplit({ group: group.label, split }),
+    dash: split === '' || split === 'train' ? SOLID : DASHED,
+    runs,
+  }));
+}
 
 /** The tags of a line and of the lower and upper edge of the band around it. */
 export interface MarginTags {
@@ -177,14 +279,17 @@ export function makeBands(
   groups: readonly BandGroup[],
 ): Band[] {
   const byKey = new Map(groups.map((group) => [group.key, group]));
-  return response.bands.flatMap(({ group: key, tag, x, low, center, high, count }) => {
+  return response.bands.flatMap(({ group: key, tag, x, low, center, high, count, ...band }) => {
     const group = byKey.get(key);
     // The groups have changed, and the next response is on its way.
     if (!group || x.length === 0) return [];
     const label = card.tags.length > 1 ? m.seriesName({ run: group.label, tag }) : group.label;
     const axis = card.right.includes(tag) ? 1 : 0;
     const { color, dash } = group;
-    return [{ id: makeLineId(key, tag), label, color, dash, axis, x, low, center, high, count }];
+    const { inner_low, inner_high } = band;
+    const inner = inner_low && inner_high ? { inner: { low: inner_low, high: inner_high } } : {};
+    const columns = { x, low, center, high, count, ...inner };
+    return [{ id: makeLineId(key, tag), label, color, dash, axis, ...columns }];
   });
 }
 
@@ -269,4 +374,62 @@ export function rowsByLine<Row extends Pick<NearestPointRow, 'run' | 'tag'>>(
   rows: readonly Row[],
 ): ReadonlyMap<string, Row> {
   return new Map(rows.map((row) => [makeLineId(row.run, row.tag), row]));
+}
+
+/** More marks would hide the lines. */
+const MAX_MARKS = 12;
+
+type ProblemRow = Pick<DebugSourceRow, 'name' | 'run' | 'problem_step' | 'problem_time'>;
+
+/** A line of a chart, with the times of its first and last point in seconds. */
+export interface MarkedLine {
+  readonly run: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Return a mark at the first numerical problem of each run that has one. Dumps of TensorFlow have no
+ * steps, so they are only marked on axes of time.
+ */
+export function makeDebuggerAnnotations(
+  rows: readonly ProblemRow[],
+  lines: readonly MarkedLine[],
+  axis: XAxis,
+): readonly Annotation[] {
+  const marks = rows.flatMap((row) => {
+    const line =
+      lines.find(({ run }) => run === row.run) ?? lines.find((it) => isOfProgram(row, it));
+    const x = line ? locateProblem(row, line, axis) : null;
+    return x === null
+      ? []
+      : [{ id: `debugger ${row.name}`, x, text: m.debuggerMark({ run: row.name }) }];
+  });
+  return marks.length > MAX_MARKS ? [] : marks;
+}
+
+/**
+ * Whether a program that wrote a dump also wrote a line: its directory is above or below that of the
+ * dump, and it was written at the time of the problem.
+ */
+function isOfProgram({ run, problem_time: time }: ProblemRow, line: MarkedLine): boolean {
+  const isRelated = run === '.' || line.run.startsWith(`${run}/`) || run.startsWith(`${line.run}/`);
+  return isRelated && time !== null && time >= line.start && time <= line.end;
+}
+
+function locateProblem(
+  { problem_step: step, problem_time: time }: ProblemRow,
+  { start }: MarkedLine,
+  axis: XAxis,
+): number | null {
+  switch (axis) {
+    case 'step':
+      return step;
+    case 'wall':
+      return time;
+    case 'relative':
+      return time === null || Number.isNaN(start) ? null : time - start;
+    default:
+      return null;
+  }
 }

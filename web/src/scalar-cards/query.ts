@@ -1,7 +1,13 @@
 /** The queries of scalar cards. Charts with the same settings are loaded in one request. */
-import { batchTags, joinCharts, splitCharts, type TagRequest } from '../api/query-batches';
-import { defineQuery } from '../api/query-definition';
-import type { ChartsView } from '../api/scalar-schemas';
+import {
+  batchTags,
+  defineQuery,
+  joinCharts,
+  type RevisionScope,
+  splitCharts,
+  type TagRequest,
+} from '../api/query-definition';
+import type { ChartsView } from '../api/client';
 import type {
   ChartRequest,
   NearestPointRow,
@@ -12,14 +18,14 @@ import type {
 } from '../api/schemas';
 import { requestedRuns } from '../cards/card-sections';
 import type { NumberRange } from '../charts/types';
-import type { Runs } from '../plugin/context';
+import type { RunGroup as PageRunGroup, Runs } from '../plugin/context';
 import type { ScalarSettings } from './scalar-settings';
 
 /** Return the settings that all charts of a dashboard share. */
 export function makeChartsView(
   settings: ScalarSettings,
   runs: Runs,
-  bandGroups: readonly RunGroup[],
+  bandGroups: readonly PageRunGroup[],
 ): ChartsView {
   const mode = settings.mode.value;
   const baseline =
@@ -32,11 +38,27 @@ export function makeChartsView(
     smoothing: settings.smoothing.value,
     overwritten: settings.overwritten.value,
     baseline,
-    groups: mode === 'bands' ? bandGroups.map(({ key, runs }) => ({ key, runs })) : null,
+    groups: mode === 'bands' ? bandGroups.map(makeGroupRequest) : null,
     center: settings.center.value,
     band: settings.spread.value,
     min_runs: mode === 'bands' ? settings.minRuns.value : 1,
   };
+}
+
+/** Return the runs of a band for a request: their names or, in a large log, a query. */
+export function makeGroupRequest({ key, runs, all }: PageRunGroup): RunGroup {
+  return all ? { key, runs: [], query: all.query } : { key, runs };
+}
+
+/** Return how many series a chart is computed from. */
+export function countRuns(runs: Runs, bandGroups: readonly PageRunGroup[]): number {
+  const inBands = bandGroups.reduce((sum, { all }) => sum + (all?.count ?? 0), 0);
+  return Math.max(runs.visible.length, inBands);
+}
+
+/** A chart of a large log changes with runs that the page does not know. */
+function getScope({ runs, groups }: ChartsView): RevisionScope {
+  return { runs: groups?.some(({ query }) => query) ? null : runs };
 }
 
 /** One chart of a view, reduced to `width` columns. */
@@ -55,7 +77,7 @@ const MAX_LINES_FIRST_REQUEST = 40;
 const MAX_CHARTS_PER_REQUEST = 32;
 
 export const chartQuery = defineQuery('POST scalars/query', {
-  scope: ({ view }: ScalarChartRequest) => ({ runs: view.runs }),
+  scope: ({ view }: ScalarChartRequest) => getScope(view),
   minRefreshMs: CHARTS_REFRESH_MS,
   // Moving a slider or panning shows intermediate results.
   superseded: (previous, next) => (needsOtherPoints(previous.view, next.view) ? 'abort' : 'finish'),

@@ -18,6 +18,7 @@ import { findNextX } from '../charts/line/line-hit-test';
 import type { MenuItem } from '../components/menu';
 import type { Command, Shortcut } from '../plugin/context';
 import type { ScalarCard } from './chart-lines';
+import { makeGroupRequest } from './query';
 import type { ScalarChartModel, ScalarGridState } from './scalar-grid.svelte';
 import type { CardDisplay } from './scalar-settings';
 
@@ -218,7 +219,7 @@ async function exportTags(
 ): Promise<void> {
   const { runs, smoothing, x, overwritten, center, band, min_runs } = grid.chartsView;
   // The file contains the names of groups instead of their keys.
-  const groups = grid.bandGroups.map(({ label, runs }) => ({ key: label, runs }));
+  const groups = grid.bandGroups.map((group) => makeGroupRequest({ ...group, key: group.label }));
   const bands = groups.length > 0 ? { groups, center, band, min_runs } : {};
   const request = { runs, tags, format, smoothing, x, overwritten, ...bands };
   grid.exportError = null;

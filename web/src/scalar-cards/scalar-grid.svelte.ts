@@ -2,8 +2,8 @@ import { createContext } from 'svelte';
 
 import { type Query, QueryMap } from '../api/create-query.svelte';
 import { ServerError } from '../api/errors';
-import { CHART_ERROR_STATUS } from '../api/query-batches';
-import type { ChartRow } from '../api/scalar-schemas';
+import { CHART_ERROR_STATUS } from '../api/query-definition';
+import type { ChartRow } from '../api/client';
 import type {
   CaptureRow,
   DebugSourceRow,
@@ -19,23 +19,26 @@ import * as m from '../catalog/scalars';
 import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';
 import { formatCount } from '../lib/format';
 import type { Context, DashboardApi, XAxis } from '../plugin/context';
-import { type BandGroup, listChartRuns, makeBandGroups } from './band-groups';
 import {
   bandCenterLine,
+  type BandGroup,
   captureFlags,
   countNonFinite,
   getCountRange,
   getRunOfLine,
+  listChartRuns,
+  makeBandGroups,
   makeBands,
+  makeDebuggerAnnotations,
   makeLines,
   marginBands,
   type ScalarCard,
 } from './chart-lines';
-import { makeDebuggerAnnotations } from './debugger-annotations';
 import { withoutSharedFolder } from './tooltip-rows';
 import {
   captureMarksQuery,
   chartQuery,
+  countRuns,
   debuggerMarksQuery,
   hoverQuery,
   makeChartRequest,
@@ -165,11 +168,11 @@ export class ScalarChartModel {
 
   /** A response that has every point is also used for a zoomed chart. */
   get #request(): ScalarChartRequest {
-    const { context, chartsView } = this.#grid;
+    const { context, chartsView, bandGroups } = this.#grid;
     const make = (visible: NumberRange | null): ScalarChartRequest =>
       makeChartRequest(
         chartsView,
-        context.runs.visible.length,
+        countRuns(context.runs, bandGroups),
         this.card.tags,
         this.width,
         visible,

@@ -240,7 +240,7 @@ function createLineParams(url: UrlState) {
   return {
     mode: enumParam<LineMode>(url, 'mode', ['lines', 'bands', 'baseline']),
     center: enumParam<BandCenter>(url, 'center', ['mean', 'median']),
-    spread: enumParam<BandSpread>(url, 'band', ['std', 'stderr', 'ci95', 'minmax']),
+    spread: enumParam<BandSpread>(url, 'band', ['std', 'stderr', 'ci95', 'minmax', 'quantiles']),
     /** A band is drawn where at least this many runs have values. */
     minRuns: url.param('min-runs', minRunsCodec, 1),
     comparison: enumParam<BaselineMode>(url, 'baseline-mode', ['difference', 'ratio']),
@@ -297,11 +297,14 @@ export const SPREAD_LABELS: Readonly<Record<BandSpread, string>> = {
   stderr: m.spreadStderr,
   ci95: m.spreadCi95,
   minmax: m.spreadMinmax,
+  quantiles: m.spreadQuantiles,
 };
 
 export function getBandLabel(center: BandCenter, spread: BandSpread): string {
   const label = { spread: SPREAD_LABELS[spread] };
-  return center === 'mean' ? m.modeMeanBand(label) : m.modeMedianBand(label);
+  return center === 'mean' && spread !== 'quantiles'
+    ? m.modeMeanBand(label)
+    : m.modeMedianBand(label);
 }
 
 /**

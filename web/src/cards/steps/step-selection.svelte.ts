@@ -1,14 +1,151 @@
-import * as common from '../../catalog/common';
+/** The steps of tags by run: how they are loaded, sorted and merged, and which one is selected. */
+import type { SortedSteps } from '../../api/client';
+import { QueryMap } from '../../api/create-query.svelte';
+import {
+  batchTags,
+  definePluginQuery,
+  type QueryDefinition,
+  type TagRequest,
+} from '../../api/query-definition';
+import type { Problem, SeriesSteps, StepsResponse } from '../../api/schemas';
 import * as m from '../../catalog/cards';
-import type { Problem } from '../../api/schemas';
+import * as common from '../../catalog/common';
 import { flag, optionalNumber } from '../../lib/codecs';
 import { formatStep } from '../../lib/format';
 import type { Param, Shortcut, UrlState } from '../../plugin/context';
 import type { CardGridState } from '../card-grid.svelte';
 import type { Card, CardCaption, TagCard } from '../card-sections';
 import { EMPTY_PER_CARD, type PerCard, perCardCodec, withCardValue } from '../grid-settings';
-import { countUpTo, mergeSteps, type SortedSteps } from './step-series';
-import type { StepsQuery } from './steps-query.svelte';
+
+export type { SortedSteps } from '../../api/client';
+
+/** Return a series sorted by step: several workers may log out of order. */
+export function runSteps({
+  run,
+  tag,
+  index,
+  step,
+  wall_time,
+  fingerprint,
+}: SeriesSteps): SortedSteps {
+  if (isSorted(step)) return { run, tag, index, step, wallTime: wall_time, fingerprint };
+  const order = Array.from(step.keys()).sort((a, b) => (step[a] ?? 0) - (step[b] ?? 0));
+  const pick = (column: Int32Array | Float64Array) => order.map((at) => column[at] ?? 0);
+  return {
+    run,
+    tag,
+    index: Int32Array.from(pick(index)),
+    step: Float64Array.from(pick(step)),
+    wallTime: Float64Array.from(pick(wall_time)),
+    fingerprint: Int32Array.from(pick(fingerprint)),
+  };
+}
+
+function isSorted(steps: Float64Array): boolean {
+  return steps.every((step, at) => at === 0 || (steps[at - 1] ?? 0) <= step);
+}
+
+/** Return the index of the last value at or before a step; -1 if there is none. */
+export function indexAtStep({ step: steps }: SortedSteps, step: number | null): number {
+  return step === null ? steps.length - 1 : countUpTo(steps, step) - 1;
+}
+
+/** Return how many sorted numbers are at most `end`. */
+export function countUpTo(sorted: ArrayLike<number>, end: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? Infinity) <= end) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const NO_STEPS = new Float64Array(0);
+
+/** Return the steps of several series, sorted and without duplicates. */
+export function mergeSteps(series: readonly Pick<SortedSteps, 'step'>[]): Float64Array {
+  return series.reduce<Float64Array>((merged, { step }) => merge(merged, step), NO_STEPS);
+}
+
+function merge(one: Float64Array, other: Float64Array): Float64Array {
+  const merged = new Float64Array(one.length + other.length);
+  let [a, b, count] = [0, 0, 0];
+  while (a < one.length || b < other.length) {
+    const next = Math.min(one[a] ?? Infinity, other[b] ?? Infinity);
+    while (a < one.length && one[a] === next) a++;
+    while (b < other.length && other[b] === next) b++;
+    merged[count++] = next;
+  }
+  return merged.slice(0, count);
+}
+
+type TagStepsRequest = TagRequest<{ readonly runs: readonly string[] | null }>;
+
+type StepsDefinition = QueryDefinition<TagStepsRequest, readonly SortedSteps[]>;
+
+/** Tags per request: with more, the first cards would wait for the last. */
+const MAX_TAGS_PER_REQUEST = 16;
+
+const definitions = new Map<string, StepsDefinition>();
+
+/** Return the query for the steps of a tag; all dashboards of media have the same route. */
+export function getStepsQuery(dashboard: string): StepsDefinition {
+  const known = definitions.get(dashboard);
+  if (known) return known;
+  const definition: StepsDefinition = definePluginQuery(`POST ${dashboard}/steps`, {
+    scope: ({ view }: TagStepsRequest) => view,
+    minRefreshMs: 500,
+    batch: batchTags(MAX_TAGS_PER_REQUEST, ({ series }: StepsResponse) => series),
+    select: (series): readonly SortedSteps[] => series.map(runSteps),
+  });
+  definitions.set(dashboard, definition);
+  return definition;
+}
+
+/** Loads the steps of the visible tags. Create it where effects can be created. */
+export class StepsQuery {
+  readonly #grid: CardGridState<Card>;
+  readonly #tags: QueryMap<TagStepsRequest, readonly SortedSteps[]>;
+  readonly #view = $derived.by(() => ({ runs: this.#grid.requestedRuns }));
+
+  /** Steps of all visible cards or of the full-screen card, sorted. */
+  readonly allSteps = $derived.by(() => {
+    const full = this.#grid.settings.fullScreen.value;
+    const tags = full !== null && this.#tags.has(full) ? [full] : this.#tags.keys;
+    return mergeSteps(tags.flatMap((tag) => this.get(tag) ?? []));
+  });
+
+  constructor(grid: CardGridState<Card>) {
+    this.#grid = grid;
+    this.#tags = new QueryMap(grid.context.queries, getStepsQuery(grid.info.name), (tag) => ({
+      view: this.#view,
+      tag,
+    }));
+  }
+
+  /** Keep the steps of a tag up to date until the returned function is called. */
+  subscribe(tag: string): () => void {
+    return this.#tags.subscribe(tag);
+  }
+
+  /** Return the steps of the visible runs in their order; undefined while loading. */
+  get(tag: string): readonly SortedSteps[] | undefined {
+    const series = this.#tags.get(tag)?.data;
+    if (!series) return undefined;
+    const byRun = new Map(series.map((steps) => [steps.run, steps]));
+    return this.#grid.context.runs.visible.flatMap(({ name }) => byRun.get(name) ?? []);
+  }
+
+  errorOf(tag: string): Problem | null {
+    return this.#tags.get(tag)?.error?.problem ?? null;
+  }
+
+  retry(tag: string): void {
+    this.#tags.get(tag)?.retry();
+  }
+}
 
 const stepsCodec = perCardCodec<number>(
   1,

@@ -1,5 +1,19 @@
-/** Workspaces and reports as values: every change returns a changed copy. */
-import type { BoardCard, BoardDocument, BoardSection } from '../../api/schemas';
+/**
+ * Workspaces and reports as values (every change returns a changed copy), the settings that a card takes
+ * along, and the requests that read and save documents.
+ */
+import { apiRequest } from '../../api/client';
+import { ServerError } from '../../api/errors';
+import type {
+  BoardCard,
+  BoardDocument,
+  BoardSection,
+  DocumentListResponse,
+  DocumentResponse,
+  RenderResponse,
+  VersionListResponse,
+} from '../../api/schemas';
+import { list } from '../../lib/codecs';
 
 export type { BoardCard, BoardDocument, BoardSection } from '../../api/schemas';
 export type DocumentKind = BoardDocument['kind'];
@@ -227,4 +241,116 @@ export function moveSection(
   const others = document.sections.filter((section) => section.id !== id);
   const at = others.findIndex((section) => section.id === before);
   return { ...document, sections: others.toSpliced(at < 0 ? others.length : at, 0, moved) };
+}
+
+/** URL parameters of the page and of card grids, which mean nothing for a single card. */
+const OTHER_PARAMS = new Set([
+  'baseline',
+  'card',
+  'collapsed',
+  'collapsed-groups',
+  'color',
+  'columns',
+  'cursor',
+  'filter',
+  'group',
+  'multi-tag',
+  'order',
+  'paused',
+  'pinned',
+  'range',
+  'rt-compare',
+  'rt-run',
+  'runs',
+  'runs-query',
+  'runs-regex',
+  'selected',
+  'show-hidden',
+  'sort',
+  'step',
+  'sync-steps',
+  'tab',
+  'tags',
+  'tags-regex',
+  'token',
+  'tour',
+  'wide',
+  'workspace',
+]);
+
+/** Return the settings that a card has in its dashboard, from the URL of the page. */
+export function readCardSettings(
+  query: URLSearchParams,
+  target: string,
+): Readonly<Record<string, string>> {
+  const settings = Object.fromEntries([...query].filter(([name]) => !OTHER_PARAMS.has(name)));
+  // On a board, every card has its own step.
+  const step = query.get('sync-steps') === '0' ? null : query.get('step');
+  return step ? { ...settings, steps: list.format([target, step]) } : settings;
+}
+
+export type { DocumentListResponse, DocumentResponse, DocumentRow } from '../../api/schemas';
+
+const CONFLICT = 409;
+const FORBIDDEN = 403;
+const NOT_FOUND = 404;
+const MAX_ATTEMPTS = 5;
+
+const path = (name: string): string => `api/v1/workspaces/${name}`;
+
+export const listDocuments = (): Promise<DocumentListResponse> => apiRequest(path('documents'));
+
+export const getDocument = (id: string): Promise<DocumentResponse> =>
+  apiRequest(path(`document?id=${encodeURIComponent(id)}`));
+
+/** Rejects with a ServerError of status 409 if another revision than `expected` is stored. */
+export function saveDocument(
+  document: BoardDocument,
+  expected: number,
+  keepVersion = false,
+): Promise<DocumentResponse> {
+  const body = { document, expected, keep_version: keepVersion };
+  return apiRequest(path('document'), { method: 'PUT', body });
+}
+
+export const deleteDocument = (id: string, expected: number): Promise<DocumentListResponse> =>
+  apiRequest(path(`document?id=${encodeURIComponent(id)}&expected=${expected}`), {
+    method: 'DELETE',
+  });
+
+export const setDefaultDocument = (id: string | null): Promise<DocumentListResponse> =>
+  apiRequest(path('default'), { method: 'PUT', body: { id } });
+
+export const listVersions = (id: string): Promise<VersionListResponse> =>
+  apiRequest(path(`versions?id=${encodeURIComponent(id)}`));
+
+export const getVersion = (id: string, revision: number): Promise<DocumentResponse> =>
+  apiRequest(path(`version?id=${encodeURIComponent(id)}&revision=${revision}`));
+
+export const renderReport = (text: string): Promise<RenderResponse> =>
+  apiRequest(path('render'), { method: 'POST', body: { text } });
+
+export const isConflict = (error: unknown): boolean =>
+  error instanceof ServerError && error.status === CONFLICT;
+
+/** The server is read-only, or the user is not one of its writers. */
+export const isForbidden = (error: unknown): boolean =>
+  error instanceof ServerError && error.status === FORBIDDEN;
+
+export const isMissing = (error: unknown): boolean =>
+  error instanceof ServerError && error.status === NOT_FOUND;
+
+/** Change a stored document; if someone else changes it meanwhile, change that state. */
+export async function updateDocument(
+  id: string,
+  change: (document: BoardDocument) => BoardDocument,
+): Promise<DocumentResponse> {
+  for (let attempt = 1; ; attempt++) {
+    const { document, revision } = await getDocument(id);
+    try {
+      return await saveDocument(change(document), revision);
+    } catch (error) {
+      if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
 }

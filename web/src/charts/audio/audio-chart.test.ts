@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import {
+  getAudioHoverInfo,
+  layoutAudio,
   makeFrequencyScale,
   makeFrequencyTicks,
+  panTimeRange,
   type Spectrogram,
   type Waveform,
-} from './audio-data';
-import { getAudioHoverInfo, layoutAudio, panTimeRange, zoomTimeRange } from './audio-layout';
+  zoomTimeRange,
+} from './audio-layout';
 import { findPeakAmplitude, renderSpectrogram } from './audio-renderer';
 
 const measure = (text: string): number => 6 * text.length;

@@ -14,13 +14,15 @@ import {
 } from '../renderer/renderer';
 import type { NumberRange } from '../types';
 import {
+  type AudioLayout,
+  type AudioLayoutOptions,
   type ChannelWaveform,
+  layoutAudio,
   makeFrequencyScale,
   makeFrequencyTicks,
   type Spectrogram,
   type Waveform,
-} from './audio-data';
-import { type AudioLayout, type AudioLayoutOptions, layoutAudio } from './audio-layout';
+} from './audio-layout';
 
 /** Opacity of the area between minimum and maximum, behind the RMS area. */
 const PEAK_OPACITY = 0.45;

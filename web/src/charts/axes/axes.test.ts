@@ -4,12 +4,12 @@ import { scaleLinear, scaleLog } from 'd3-scale';
 import type { NumberRange } from '../types';
 import { truncateToWidth } from './axis-renderer';
 import { type AxesSpec, layoutPlot } from './plot-layout';
-import { makeScale } from './scale';
 import {
   formatDurationTick,
   listLocalMultiples,
   makeClockTicks,
   makeDurationTicks,
+  makeScale,
   makeTicks,
   niceRange,
   niceStep,

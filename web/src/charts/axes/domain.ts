@@ -10,8 +10,7 @@ import type {
   ScaleType,
 } from '../types';
 import type { AxesSpec, PlotLayout } from './plot-layout';
-import type { Scale } from './scale';
-import { niceRange } from './ticks';
+import { niceRange, type Scale } from './ticks';
 
 /** Return the index range of sorted values within a range, as for `subarray`. */
 export function findIndexRange(

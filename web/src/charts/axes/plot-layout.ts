@@ -1,5 +1,4 @@
-import { makeScale, type Scale } from './scale';
-import { type Tick, makeTicks } from './ticks';
+import { makeScale, makeTicks, type Scale, type Tick } from './ticks';
 import type { Rect, Renderer } from '../renderer/renderer';
 import type { ScaleType, NumberRange, AxisFormat } from '../types';
 

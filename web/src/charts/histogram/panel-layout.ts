@@ -1,5 +1,4 @@
-import { makeScale, type Scale } from '../axes/scale';
-import { type Tick, makeTicks } from '../axes/ticks';
+import { makeScale, makeTicks, type Scale, type Tick } from '../axes/ticks';
 import type { Rect, Renderer } from '../renderer/renderer';
 import {
   LABEL_GAP_PX,

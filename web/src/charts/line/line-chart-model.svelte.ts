@@ -13,15 +13,18 @@ import {
   zoomToRect,
 } from '../axes/domain';
 import { countYTicks, layoutPlot, type PlotLayout } from '../axes/plot-layout';
-import type { Scale } from '../axes/scale';
-import { formatAxisValue } from '../axes/ticks';
+import { formatAxisValue, type Scale } from '../axes/ticks';
 import { measureText, type Point } from '../renderer/renderer';
 import { CanvasSurface } from '../surface/canvas-surface.svelte';
 import type { GestureHandlers } from '../surface/gestures';
 import type { AxisLimits, ChartViewport, Line, LineChartProps } from '../types';
 import { findNearestLine, findNextX, type HasX } from './line-hit-test';
-import { type EndLabels, measureEndLabels } from './end-labels';
-import type { LineOverlay, OverlayLabel } from './line-overlay';
+import {
+  type EndLabels,
+  type LineOverlay,
+  measureEndLabels,
+  type OverlayLabel,
+} from './line-overlay';
 import { findAnnotationAt, findMarkerAt, getAnnotationSpace } from './line-renderer';
 
 const NO_LABELS: EndLabels = new Map();

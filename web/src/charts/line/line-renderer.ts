@@ -9,7 +9,7 @@ import {
 } from '../axes/axis-renderer';
 import { bisectLeft, type ChartContent } from '../axes/domain';
 import { LABEL_SIZE_PX, type PlotLayout } from '../axes/plot-layout';
-import type { Scale } from '../axes/scale';
+import type { Scale } from '../axes/ticks';
 import type { ChartTheme } from '../renderer/chart-theme';
 import {
   type AreaEdges,
@@ -447,7 +447,8 @@ function drawBand(renderer: Renderer, layout: PlotLayout, band: Band): void {
   const { color, x, center } = band;
   const ys = getYScale(layout, band.axis);
   const part = findVisibleRange(x, layout.x.scale, true);
-  renderer.area(traceArea(band, layout.x.scale, ys, part), { color, opacity: BAND_OPACITY });
+  for (const edges of band.inner ? [band, { ...band, ...band.inner }] : [band])
+    renderer.area(traceArea(edges, layout.x.scale, ys, part), { color, opacity: BAND_OPACITY });
   const dash = band.dash ?? [];
   const curve = traceCurve(x, center, layout.x.scale, ys, part);
   renderer.stroke(curve, { color, width: LINE_WIDTH, dash });

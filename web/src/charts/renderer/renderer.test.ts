@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { PixelColumns } from './canvas-renderer';
+import { setPngResolution } from './image-export';
 import { makePath } from './renderer';
 import { SvgRenderer } from './svg-renderer';
 
@@ -72,4 +73,17 @@ test('equal clip paths are shared', () => {
   const file = drawn.toSvg(10, 10, '');
   expect(file.match(/<clipPath/g)).toHaveLength(1);
   expect(file.match(/<g clip-path="url\(#clip0\)">/g)).toHaveLength(2);
+});
+
+describe('png resolution', () => {
+  test('a PNG states its resolution after its header', () => {
+    const png = new Uint8Array(60).map((_, at) => at);
+    const changed = setPngResolution(png, 300);
+    const view = new DataView(changed.buffer);
+    expect(new TextDecoder().decode(changed.subarray(37, 41))).toBe('pHYs');
+    expect([view.getUint32(41), view.getUint32(45), view.getUint8(49)]).toEqual([11811, 11811, 1]);
+    // As zlib.crc32 of Python computes it.
+    expect(view.getUint32(50)).toBe(0x78a53f76);
+    expect([...changed.subarray(0, 33), ...changed.subarray(54)]).toEqual([...png]);
+  });
 });

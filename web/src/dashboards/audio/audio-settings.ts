@@ -1,5 +1,5 @@
 import { EMPTY_PER_CARD, perCardCodec } from '../../cards/grid-settings';
-import type { FrequencyScaleType } from '../../charts/audio/audio-data';
+import type { FrequencyScaleType } from '../../charts/audio/audio-layout';
 import type { NumberRange } from '../../charts/types';
 import { choice, type Codec, flag, list, number, optionalNumber, range } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';

@@ -6,7 +6,7 @@ import {
   makeFrequencyScale,
   type Spectrogram,
   type Waveform,
-} from '../../charts/audio/audio-data';
+} from '../../charts/audio/audio-layout';
 import { LruCache } from '../../lib/caches';
 import {
   type ClipAddress,

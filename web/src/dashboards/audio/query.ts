@@ -1,7 +1,7 @@
 import { makeValueRequest, type SortedSteps, valuePath } from '../../api/client';
 import { defineQuery } from '../../api/query-definition';
 import type { ClipRequest, SpectrogramResponse, WaveformResponse } from '../../api/schemas';
-import type { FrequencyScaleType, Spectrogram, Waveform } from '../../charts/audio/audio-data';
+import type { FrequencyScaleType, Spectrogram, Waveform } from '../../charts/audio/audio-layout';
 import type { NumberRange } from '../../charts/types';
 import type { SpectrogramMode } from './audio-settings';
 

@@ -1,6 +1,6 @@
+import type { DumpDifferenceRow, HealthAlert, RootCause, SourceLine } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/debugger';
-import type { DumpDifferenceRow, HealthAlert, RootCause } from '../../api/schemas';
 import { translate } from '../../i18n/server-messages';
 import { formatInteger } from '../../lib/format';
 import type { DebuggerView, RoleFilter, Stat } from './debugger-state.svelte';
@@ -188,4 +188,20 @@ export function formatShape(shape: readonly (number | null)[] | null): string {
   if (shape === null) return '';
   if (shape.length === 0) return m.scalar;
   return shape.map((size) => (size === null || size < 0 ? '?' : String(size))).join(' × ');
+}
+
+export type StackPart =
+  | { readonly kind: 'frame'; readonly frame: SourceLine }
+  | { readonly kind: 'folded'; readonly count: number };
+
+/** Return a stack, innermost frame first, with frames of packages in a row folded into one part. */
+export function foldFrames(frames: readonly SourceLine[], isUnfolded: boolean): StackPart[] {
+  const parts: StackPart[] = [];
+  for (const frame of [...frames].reverse()) {
+    const last = parts.at(-1);
+    if (isUnfolded || !frame.is_library) parts.push({ kind: 'frame', frame });
+    else if (last?.kind === 'folded') parts[parts.length - 1] = { ...last, count: last.count + 1 };
+    else parts.push({ kind: 'folded', count: 1 });
+  }
+  return parts;
 }

@@ -8,7 +8,7 @@ import {
   formatDifference,
   formatInterval,
   makeDifferenceRows,
-} from './difference-rows';
+} from './differences';
 import { getSliceLabel } from './evaluation-model';
 import { describeEvaluation, type FairnessState } from './fairness-state.svelte';
 import { exportQuery } from './query';

@@ -3,6 +3,7 @@ import { getContext, setContext } from 'svelte';
 import { type Query, QueryMap } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
 import type {
+  CorrectionName,
   DifferenceResponse,
   EvaluationRow,
   EvaluationsResponse,
@@ -12,7 +13,9 @@ import type {
   SliceDatapointsResponse,
 } from '../../api/schemas';
 import * as m from '../../catalog/fairness';
+import { sortOrderCodec } from '../../components/data-table';
 import { translate } from '../../i18n/server-messages';
+import { choice, list, number, optionalText, range } from '../../lib/codecs';
 import { RUN_COLORS } from '../../lib/colors';
 import { formatStep, formatValue } from '../../lib/format';
 import type { Context, Shortcut } from '../../plugin/context';
@@ -30,16 +33,65 @@ import {
   SMALL_SLICE_ROWS,
   sortEvaluations,
 } from './evaluation-model';
-import { FAIRNESS_VIEWS, type FairnessSettings, makeFairnessSettings } from './fairness-settings';
 import { getMetricLabel } from './metric-info';
 import {
   datapointsQuery,
   differenceQuery,
   evaluationsQuery,
+  openInWhatIf,
   resultQuery,
   VERSIONED_QUERIES,
 } from './query';
-import { openInWhatIf } from './slice-datapoints';
+
+export const FAIRNESS_VIEWS = [
+  'gaps',
+  'metrics',
+  'slices',
+  'steps',
+  'plots',
+  'validation',
+] as const;
+
+export type FairnessView = (typeof FAIRNESS_VIEWS)[number];
+
+export const CORRECTIONS: readonly CorrectionName[] = [
+  'holm',
+  'bonferroni',
+  'benjamini-hochberg',
+  'none',
+];
+
+export type FairnessSettings = ReturnType<typeof makeFairnessSettings>;
+
+/** What is shown, in the URL. Empty lists and null mean the defaults of the evaluation. */
+export function makeFairnessSettings({ url }: Pick<Context, 'url'>) {
+  return {
+    view: url.param<FairnessView>('fairness-view', choice(FAIRNESS_VIEWS, 'gaps'), 'gaps'),
+    evaluation: url.param('fairness-evaluation', optionalText, null),
+    /** null: the first model. */
+    model: url.param('fairness-model', optionalText, null),
+    baseline: url.param('fairness-baseline', optionalText, null),
+    /** Keys of evaluations and models to compare with instead of a baseline slice. */
+    others: url.param('fairness-compare', list, []),
+    metrics: url.param('fairness-metrics', list, []),
+    thresholds: url.param('fairness-thresholds', list, []),
+    outputs: url.param('fairness-outputs', list, []),
+    slices: url.param('fairness-slices', list, []),
+    correction: url.param<CorrectionName>(
+      'fairness-correction',
+      choice(CORRECTIONS, 'holm'),
+      'holm',
+    ),
+    filter: url.param('fairness-filter', optionalText, null),
+    minRows: url.param('fairness-min-rows', number(0), 0),
+    /** Restricts the slice browser to values of its first metric. */
+    range: url.param('fairness-range', range, null),
+    sort: url.param('fairness-sort', sortOrderCodec, { key: 'count', descending: true }),
+    tableSort: url.param('fairness-table-sort', sortOrderCodec, { key: '', descending: false }),
+    /** Threshold of the confusion matrix. */
+    cut: url.param('fairness-threshold', number(0.5), 0.5),
+  };
+}
 
 const MAX_GAPS = 200;
 export const MAX_COMPARISONS = 4;

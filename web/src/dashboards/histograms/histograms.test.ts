@@ -17,7 +17,7 @@ import {
 } from './histogram-chart-data';
 import { histogramQuery, type HistogramRequest, type HistogramsView } from './query';
 import { getAxisValues, mergeBins } from './static-histograms';
-import { viewportsCodec } from './histograms-settings';
+import { viewportsCodec } from './histograms-state.svelte';
 import { makePythonSnippet } from './histogram-card-actions';
 import {
   makeBucketRow,

@@ -1,6 +1,5 @@
 /** Queries of the Histograms and Distributions dashboards. */
-import { joinCharts, splitCharts } from '../../api/query-batches';
-import { defineQuery } from '../../api/query-definition';
+import { defineQuery, joinCharts, splitCharts } from '../../api/query-definition';
 import type {
   HistogramAxis,
   HistogramChartRequest,

@@ -1,16 +1,26 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 
+import type { Param } from '../../plugin/context';
 import {
   computeTransform,
   FIT_VIEWPORT,
   fitScale,
   panBy,
+  type PaneGeometry,
   pixelAt,
   tileLevel,
+  type Viewport,
   visibleTiles,
   zoomAt,
   zoomForScale,
 } from './image-geometry';
+import {
+  findPixel,
+  formatPixel,
+  makePixelLabel,
+  ViewerState,
+  visiblePixels,
+} from './viewer/image-viewer-state.svelte';
 
 const WIDE = { size: { width: 400, height: 300 }, imageSize: { width: 200, height: 50 } };
 
@@ -92,4 +102,90 @@ test('tiles in the center come first', () => {
   const paneSize = { width: 1536, height: 1536 };
   const [first] = visibleTiles(HUGE, paneSize, { left: 0, top: 0, scale: 1 }, 0);
   expect(first).toMatchObject({ x: 1, y: 1, left: 512, top: 512 });
+});
+
+describe('image viewer state', () => {
+  function makePane(size: number): PaneGeometry {
+    return { size: { width: size, height: size }, imageSize: { width: 1000, height: 1000 } };
+  }
+
+  function makeViewer(): ViewerState {
+    let value: Viewport = FIT_VIEWPORT;
+    const viewport: Param<Viewport> = {
+      get value() {
+        return value;
+      },
+      set: (changed) => void (value = changed),
+    };
+    return new ViewerState(viewport);
+  }
+
+  describe('activePane', () => {
+    it('has its current size', () => {
+      const viewer = makeViewer();
+      viewer.setPane('a', makePane(40));
+      viewer.setPane('a', makePane(500));
+      expect(viewer.activePane).toEqual(makePane(500));
+    });
+
+    it('is the first one, until another one is active', () => {
+      const viewer = makeViewer();
+      viewer.setPane('a', makePane(500));
+      viewer.setPane('b', makePane(250));
+      expect(viewer.activePane).toEqual(makePane(500));
+      viewer.activatePane('b');
+      expect(viewer.activePane).toEqual(makePane(250));
+    });
+
+    it('is another one after it is removed', () => {
+      const viewer = makeViewer();
+      viewer.setPane('a', makePane(500));
+      viewer.setPane('b', makePane(250));
+      viewer.activatePane('a');
+      viewer.removePane('a');
+      expect(viewer.activePane).toEqual(makePane(250));
+      viewer.removePane('b');
+      expect(viewer.activePane).toBeNull();
+    });
+  });
+});
+
+describe('pixel values', () => {
+  const BLOCK = {
+    ...{ x: 64, y: 128, width: 2, height: 2, bits: 16 },
+    channels: ['red', 'green', 'blue'],
+    values: Int32Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 65535, 11, 12),
+  };
+
+  test('finds a pixel in its block', () => {
+    const pixel = findPixel(BLOCK, { x: 65, y: 129 });
+    expect(pixel?.values).toEqual([65535, 11, 12]);
+    expect(pixel && formatPixel(pixel)).toBe('R 65535  G 11  B 12');
+    expect(pixel && makePixelLabel(pixel).text).toBe('65535\n11\n12');
+    expect(findPixel(BLOCK, { x: 66, y: 129 })).toBeNull();
+  });
+
+  test('gray values have no label, floats are rounded', () => {
+    const gray = { x: 0, y: 0, bits: 32, channels: ['gray'], values: [0.1 + 0.2] };
+    expect(formatPixel(gray)).toBe('0.3');
+  });
+
+  const imageSize = { width: 10, height: 5 };
+  const paneSize = { width: 100, height: 100 };
+
+  test('only visible pixels are labeled', () => {
+    const pixels = visiblePixels(imageSize, { left: -70, top: 10, scale: 50 }, paneSize);
+    expect(pixels).toEqual([
+      { x: 1, y: 0 },
+      { x: 2, y: 0 },
+      { x: 3, y: 0 },
+      { x: 1, y: 1 },
+      { x: 2, y: 1 },
+      { x: 3, y: 1 },
+    ]);
+  });
+
+  test('there are no visible pixels beside the image', () => {
+    expect(visiblePixels(imageSize, { left: 200, top: 0, scale: 50 }, paneSize)).toEqual([]);
+  });
 });

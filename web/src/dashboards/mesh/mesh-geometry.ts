@@ -1,4 +1,5 @@
-import type { Camera, GeometryResponse, MeshInfo } from '../../api/schemas';
+/** Geometry of meshes, and the types by which cards and the scene (three.js) exchange them. */
+import type { Camera, GeometryResponse, Light, Material, MeshInfo } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/mesh';
 import {
@@ -100,4 +101,61 @@ export function describeGeometry(geometry: GeometryResponse): string {
   if (face === null) return common.pointCount({ count: info.finite_count });
   const faces = m.infoFaces({ count: face.length / 3 });
   return m.infoVertices({ count: info.vertex_count, faces });
+}
+
+/** Point clouds are always drawn as points. */
+export type DrawMode = 'surface' | 'edges' | 'wires' | 'points';
+
+/** Vertex colors as logged or by height, or one color for all vertices. */
+export type Coloring = 'logged' | 'height' | { readonly plain: string };
+
+export interface Appearance {
+  readonly drawMode: DrawMode;
+  readonly coloring: Coloring;
+  readonly flatShading: boolean;
+  /** In CSS pixels; null: as logged, or depending on the number of points. */
+  readonly pointSize: number | null;
+  readonly material: Material | null;
+}
+
+export interface MeshInstance {
+  readonly geometry: GeometryResponse;
+  readonly appearance: Appearance;
+}
+
+/** Everything that the image of a viewport depends on. */
+export interface SceneState {
+  readonly meshes: readonly MeshInstance[];
+  readonly bounds: BoundingSphere;
+  readonly orbit: Orbit;
+  readonly up: UpAxis;
+  readonly projection: Pick<Projection, 'fov' | 'orthographic'>;
+  /** Empty: a light that moves with the camera. */
+  readonly lights: readonly Light[];
+  readonly brightness: number;
+  readonly axes: boolean;
+  readonly grid: boolean;
+  /** Color of edges, grid and axes. */
+  readonly lineColor: string;
+  readonly background: string;
+  /** In CSS pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** While the camera moves, only as many elements are drawn as a frame allows. */
+  readonly isMoving: boolean;
+}
+
+export interface SceneHandle {
+  update(state: SceneState): void;
+  /** Resolves when the scene is drawn completely. */
+  exportPng(background: string): Promise<Blob>;
+  close(): void;
+}
+
+/** Draws all viewports of the page with one WebGL context. */
+export interface RendererPool {
+  /** There is no GPU. */
+  readonly isSoftware: boolean;
+  /** `ondrawn` is called with the fraction of the elements that is drawn. */
+  open(canvas: HTMLCanvasElement, ondrawn: (fraction: number) => void): SceneHandle;
 }

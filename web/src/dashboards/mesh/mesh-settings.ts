@@ -11,8 +11,7 @@ import {
 import type { GeometryResponse, Light, SceneConfig } from '../../api/schemas';
 import { choice, flag, number, optionalNumber } from '../../lib/codecs';
 import type { UrlState } from '../../plugin/context';
-import { getLoggedUpAxis } from './mesh-geometry';
-import type { Appearance, Coloring, DrawMode } from './scene/scene-types';
+import { type Appearance, type Coloring, type DrawMode, getLoggedUpAxis } from './mesh-geometry';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/mesh';
 

@@ -1,7 +1,7 @@
 /** Data of the tag table: kinds of tags and sparklines. */
 import { QueryMap } from '../../api/create-query.svelte';
 import { parseJsonNumber } from '../../api/decode';
-import type { ChartRow, ChartsView } from '../../api/scalar-schemas';
+import type { ChartRow, ChartsView } from '../../api/client';
 import type { LineRow } from '../../api/schemas';
 import type { SparklineSeries } from '../../charts/sparkline';
 import * as common from '../../catalog/common';

@@ -7,9 +7,12 @@ import type { CurveRow, HistoryRow, Problem, TagRow } from '../../api/schemas';
 import { type CardGridInfo, CardGridState } from '../../cards/card-grid.svelte';
 import { buildSections } from '../../cards/card-sections';
 import { createCardGridSettings, type PerCard, perCardCodec } from '../../cards/grid-settings';
-import { StepSelection } from '../../cards/steps/step-selection.svelte';
-import { indexAtStep, mergeSteps } from '../../cards/steps/step-series';
-import { StepsQuery } from '../../cards/steps/steps-query.svelte';
+import {
+  indexAtStep,
+  mergeSteps,
+  StepSelection,
+  StepsQuery,
+} from '../../cards/steps/step-selection.svelte';
 import type { ChartViewport, Line } from '../../charts/types';
 import { choice, flag, optionalNumber } from '../../lib/codecs';
 import { RUN_COLORS } from '../../lib/colors';

@@ -1,6 +1,5 @@
 /** Queries of the PR curves dashboard. */
-import { batchTags, type TagRequest } from '../../api/query-batches';
-import { defineQuery } from '../../api/query-definition';
+import { batchTags, defineQuery, type TagRequest } from '../../api/query-definition';
 import type { CurveRow, HistoryResponse, HistoryRow, ValueRequest } from '../../api/schemas';
 
 /** A curve, and the step at which the server finds it; null is the last step. */

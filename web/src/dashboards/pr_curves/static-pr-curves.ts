@@ -2,7 +2,7 @@ import { makeValueRequest } from '../../api/client';
 import type { CurveRow, HistoryResponse, StepsResponse } from '../../api/schemas';
 import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import { encodeQuery } from '../../api/transport';
-import { indexAtStep, runSteps } from '../../cards/steps/step-series';
+import { indexAtStep, runSteps } from '../../cards/steps/step-selection.svelte';
 
 const API_PATH = 'api/v1/pr_curves/';
 

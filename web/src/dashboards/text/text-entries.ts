@@ -1,5 +1,5 @@
 /** The texts of a card, rows of a diff and pages of an array of strings. */
-import { indexAtStep, type SortedSteps } from '../../cards/steps/step-series';
+import { indexAtStep, type SortedSteps } from '../../cards/steps/step-selection.svelte';
 import type { TextDiffLine } from '../../api/schemas';
 
 /** One text of a card. */

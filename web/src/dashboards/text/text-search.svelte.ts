@@ -2,7 +2,7 @@
 import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem, TextHit, TextSearchResponse } from '../../api/schemas';
 import type { TagGridState } from '../../cards/card-grid.svelte';
-import type { SortedSteps } from '../../cards/steps/step-series';
+import type { SortedSteps } from '../../cards/steps/step-selection.svelte';
 import { reuseIfEqual } from '../../lib/caches';
 import { textSearchQuery } from './query';
 import type { HighlightTerms } from './rendered-text';

@@ -86,10 +86,10 @@ class CardRuns implements Runs {
   readonly groups: readonly RunGroup[] = $derived.by(() => {
     const names = this.#names();
     if (!names) return this.#page.groups;
-    return this.#page.groups.map((group) => ({
-      ...group,
-      runs: this.visible.filter((run) => run.group === group.key).map(({ name }) => name),
-    }));
+    return this.#page.groups.map(({ key, label, color }) => {
+      const runs = this.visible.filter((run) => run.group === key).map(({ name }) => name);
+      return { key, label, color, runs };
+    });
   });
 
   constructor(page: Runs, names: () => readonly string[] | null) {
@@ -107,6 +107,20 @@ class CardRuns implements Runs {
 
   get all(): Runs['all'] {
     return this.#page.all;
+  }
+
+  get totals(): Runs['totals'] {
+    return this.#page.totals;
+  }
+
+  get selection(): Runs['selection'] {
+    return this.#names() ? null : this.#page.selection;
+  }
+
+  get matching(): Runs['matching'] {
+    const names = this.#names();
+    const { matching } = this.#page;
+    return names && matching ? { selection: { newest: 0, on: names } } : matching;
   }
 
   find(name: string): VisibleRun | undefined {

@@ -9,6 +9,8 @@ import { importWithMessages } from '../../i18n/load';
 import type { Context } from '../../plugin/context';
 
 export interface CardKindProps extends Record<string, unknown> {
+  /** The name of the kind, for components of several kinds. */
+  readonly kind: string;
   /** The context of the card, with its own settings and runs. */
   readonly context: Context;
   /** What the card shows; empty for the settings of all cards of a kind. */
@@ -102,6 +104,7 @@ const HPARAMS_PLOTS: readonly CardTarget[] = [
   { target: 'intermediate', label: m.plotIntermediate },
   { target: 'pareto', label: m.plotPareto },
   { target: 'distribution', label: m.plotDistribution },
+  { target: 'timeline', label: m.plotTimeline },
   { target: 'table', label: m.plotTable },
 ];
 
@@ -134,13 +137,13 @@ export const CARD_KINDS: readonly CardKind[] = [
     'histograms',
     shell.dashboardHistograms,
     ofPlugin('histograms'),
-    () => import('./kinds/HistogramsKind.svelte'),
+    () => import('./kinds/HistogramCardKind.svelte'),
   ),
   defineKind(
     'distributions',
     shell.dashboardDistributions,
     ofPlugin('histograms'),
-    () => import('./kinds/DistributionsKind.svelte'),
+    () => import('./kinds/HistogramCardKind.svelte'),
     { namespace: 'histograms', apiName: 'histograms' },
   ),
   defineKind(

@@ -1,14 +1,15 @@
 import { toProblem } from '../../api/errors';
 import type { Problem, ReportBlock } from '../../api/schemas';
-import { type BoardDocument, listCards } from '../../cards/workspace/document';
 import {
+  type BoardDocument,
   type DocumentResponse,
   getDocument,
   isConflict,
   isForbidden,
   isMissing,
+  listCards,
   saveDocument,
-} from '../../cards/workspace/documents-api';
+} from '../../cards/workspace/document';
 import { isEqual, mergeDocuments } from '../../cards/workspace/merge';
 
 const SAVE_DELAY_MS = 600;

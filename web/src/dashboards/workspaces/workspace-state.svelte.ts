@@ -11,19 +11,17 @@ import {
   createCard,
   createDocument,
   createSection,
+  deleteDocument,
   type DocumentKind,
+  type DocumentListResponse,
   findCard,
   listCards,
   makeId,
+  saveDocument,
   setCardSetting,
+  setDefaultDocument,
   setKindSetting,
 } from '../../cards/workspace/document';
-import {
-  deleteDocument,
-  type DocumentListResponse,
-  saveDocument,
-  setDefaultDocument,
-} from '../../cards/workspace/documents-api';
 import * as m from '../../catalog/workspaces';
 import { flag, optionalText, text } from '../../lib/codecs';
 import { groupByPrefix } from '../../lib/grouping';

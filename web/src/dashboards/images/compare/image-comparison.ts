@@ -1,9 +1,9 @@
-import { indexAtStep } from '../../../cards/steps/step-series';
+import { indexAtStep } from '../../../cards/steps/step-selection.svelte';
 import { formatStep } from '../../../lib/format';
 import type { VisibleRun } from '../../../plugin/context';
 import type { ImageTransform, Point } from '../image-geometry';
 import { displaySize } from '../image-layout';
-import type { ImagePair, ImageRef } from '../image-settings';
+import type { ImagePair, ImageRef } from '../images-state.svelte';
 import type { ImageLoader } from '../image-loader.svelte';
 import { ImageValue, originalPath, type RunSeries, thumbnailPath } from '../query';
 import type { ImageInfo } from '../../../api/schemas';

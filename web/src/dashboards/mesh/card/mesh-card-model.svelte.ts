@@ -6,7 +6,7 @@ import { defineQuery } from '../../../api/query-definition';
 import type { GeometryRequest, GeometryResponse, Problem } from '../../../api/schemas';
 import type { TagCard } from '../../../cards/card-sections';
 import { downloadUrl } from '../../../cards/export';
-import { indexAtStep } from '../../../cards/steps/step-series';
+import { indexAtStep } from '../../../cards/steps/step-selection.svelte';
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/mesh';
 import type { MenuItem } from '../../../components/menu';

@@ -24,8 +24,12 @@ import {
   type UpAxis,
 } from '../../../charts/webgl/orbit-camera';
 import { interpolateColor } from '../../../lib/colors';
-import { type BoundingSphere, countPoints } from '../mesh-geometry';
-import type { Appearance, SceneState } from './scene-types';
+import {
+  type Appearance,
+  type BoundingSphere,
+  countPoints,
+  type SceneState,
+} from '../mesh-geometry';
 
 const HEIGHT_COLORS = 256;
 

@@ -22,9 +22,8 @@ import {
   getUpVector,
   type Projection,
 } from '../../../charts/webgl/orbit-camera';
-import { toSphereCoordinates } from '../mesh-geometry';
+import { type SceneState, toSphereCoordinates } from '../mesh-geometry';
 import { MeshObject } from './mesh-object';
-import type { SceneState } from './scene-types';
 
 /** Logged intensities are in the units of three.js before physically based lights. */
 const LEGACY_LIGHT_FACTOR = Math.PI;
