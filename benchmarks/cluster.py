@@ -23,7 +23,7 @@ from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.connection import Cluster, parse_cluster
 from tracklight.index.downsampling import Line, LineView
 from tracklight.index.series_query import SeriesQuery
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 
 _MAX_OVERHEAD_S = 0.015
 _MEMORY_BYTES = 256 << 20
@@ -76,11 +76,11 @@ def start_nodes(count: int) -> Iterator[Any]:
     node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
     # The head runs no shards, so that any of the nodes can be killed.
     cluster = SimulatedCluster(initialize_head=True, head_node_args={**node, "num_cpus": 0})
-    del node["include_dashboard"]
-    for _ in range(count):
-        cluster.add_node(**node)
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
     try:
+        del node["include_dashboard"]
+        for _ in range(count):
+            cluster.add_node(**node)
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
         yield cluster
     finally:
         ray.shutdown()

@@ -158,7 +158,7 @@ def measure_opening(folder: str) -> dict[str, float]:
     """Open a dump, find its alerts and its root cause."""
     from tracklight.analysis.debugger.library import DebuggerLibrary
     from tracklight.index.catalog import Catalog
-    from tracklight.logdir.roots import parse_roots
+    from tracklight.logdir.access import parse_roots
 
     began, began_cpu = time.perf_counter(), time.process_time()
     catalog = Catalog(parse_roots(folder), cache=False)

@@ -18,8 +18,8 @@ from benchmarks.make_logs import FILE_NAME, get_log
 from benchmarks.report import Row, format_s
 from benchmarks.website import Website
 from tracklight.formats import proto
-from tracklight.formats.event import encode_graph
 from tracklight.formats.proto import Message
+from tracklight.formats.summary import encode_graph
 from tracklight.formats.tfrecord import encode_record
 
 _STAGES, _OPS = 10, 200

@@ -21,8 +21,8 @@ from benchmarks.make_logs import FILE_NAME, START_S, get_log
 from benchmarks.report import Row, format_s
 from benchmarks.website import Website
 from tracklight.formats import hparams, summary
-from tracklight.formats.event import encode_event, encode_file_version
 from tracklight.formats.hparams import HParamValue
+from tracklight.formats.summary import encode_event, encode_file_version
 from tracklight.formats.tfrecord import encode_record
 
 _HPARAMS, _METRICS, _STEPS = 30, 10, 5

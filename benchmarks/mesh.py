@@ -25,7 +25,7 @@ from benchmarks.browser import (
 from benchmarks.make_logs import FILE_NAME
 from benchmarks.report import Row, format_s
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 
 _PICTURE = "[data-card='cloud'] [role=img]"

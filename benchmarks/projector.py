@@ -26,7 +26,7 @@ from benchmarks.report import Row, format_s
 from benchmarks.website import Website
 from tracklight.analysis.embeddings.projections.neighbors import compute_trustworthiness
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event
+from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record
 from tracklight.types import Float32
 

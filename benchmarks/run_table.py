@@ -27,7 +27,7 @@ from benchmarks.make_logs import FILE_NAME, START_S, get_log
 from benchmarks.report import Row, Timing, format_s
 from benchmarks.website import MIB, Website
 from tracklight.formats import hparams, summary
-from tracklight.formats.event import encode_event, encode_file_version
+from tracklight.formats.summary import encode_event, encode_file_version
 from tracklight.formats.tfrecord import encode_record
 
 _REPEATS = 5
@@ -59,6 +59,7 @@ def measure(quick: bool) -> Iterator[Row]:
         grouped_s = _measure(site, {"group_by": ["hparam:optimizer", "state"]})
         last_s = _measure(site, {"offset": runs - 200, "sort": ["last:loss"]})
         with start_chromium() as browser, open_page(browser) as page:
+            first_s = time_first(page, f"{site.url}?tab=scalars", "main canvas")
             shown_s, changes, heap_mib = _look(page, site)
     what = f"Runs table, {runs:,} runs"
     yield Row(f"{what}: first page of rows, asked when the log has just been read", format_s(early))
@@ -78,6 +79,12 @@ def measure(quick: bool) -> Iterator[Row]:
             must="under 0.15 s",
             reached=seconds < 0.15,
         )
+    yield Row(
+        "… first chart of Scalars beside the runs panel, from the navigation",
+        format_s(first_s),
+        must="under 1.5 s",
+        reached=first_s < 1.5,
+    )
     yield Row(
         "… first rows in the page, from the navigation",
         format_s(shown_s),

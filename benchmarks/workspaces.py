@@ -14,7 +14,7 @@ from benchmarks.make_logs import FILE_NAME, START_S, get_log
 from benchmarks.report import Row, format_s
 from benchmarks.website import Website
 from tracklight.formats import summary
-from tracklight.formats.event import encode_event, encode_file_version
+from tracklight.formats.summary import encode_event, encode_file_version
 from tracklight.formats.tfrecord import encode_record
 
 _RUNS, _CARDS, _STEPS = 8, 100, 200

@@ -64,7 +64,8 @@ PYTHON = {
 #: Parts of tracklight/analysis: apart from these, one kind of data does not know another.
 ANALYSIS = {
     "jobs": "",
-    "source": "jobs",
+    "run_query": "",
+    "source": "jobs run_query",
     "cluster_tasks": "jobs",
     "derived_metrics": "source",
     "media": "source",

@@ -65,7 +65,7 @@ class Source:
 
 
 _SCHEMAS = "formats/schemas/"
-_OP_DOCS = "analysis/graphs/model_files/op_docs.tsv"
+_OP_DOCS = "analysis/graphs/op_docs.tsv"
 SOURCES = (
     Source(
         "ONNX",

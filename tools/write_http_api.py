@@ -19,7 +19,7 @@ import msgspec
 
 from tools.type_names import describe_default, describe_type, iter_structs, name_struct
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.roots import parse_roots
+from tracklight.logdir.access import parse_roots
 from tracklight.logdir.watch import Watcher
 from tracklight.plugin import Blob, Empty, Route, Stream
 from tracklight.server import events, responses, routing, source

@@ -13,10 +13,10 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from tracklight.analysis.graphs.model_files.op_docs import TABLE_PATH
+from tracklight.analysis.graphs.graph_index import TABLE_PATH
 
 _MAX_CHARACTERS = 110
-#: How the types of arguments are marked; see `tracklight.analysis.graphs.model_files.op_docs`.
+#: How the types of arguments are marked; see `tracklight.analysis.graphs.graph_index`.
 _TORCH_SUFFIXES = {
     "Tensor": "",
     "Optional[Tensor]": "?",

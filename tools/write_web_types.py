@@ -25,13 +25,13 @@ import numpy as np
 
 from tools.type_names import describe_default, find_dtype, is_enum, is_named_tuple, is_struct
 from tools.write_http_api import collect_routes, find_dashboard, read_doc, read_field_docs
-from tracklight.dashboards.graphs.dashboard import StaticGraph
+from tracklight.dashboards.graphs import StaticGraph
 from tracklight.dashboards.profile.schemas import StaticTimeline
-from tracklight.dashboards.projector.static_export import StaticEmbedding
-from tracklight.dashboards.scalars.static_export import ExportedTag, ExportedTagList
+from tracklight.dashboards.projector import StaticEmbedding
+from tracklight.dashboards.scalars import ExportedTag, ExportedTagList
 from tracklight.dashboards.what_if.static_export import StaticSession
 from tracklight.plugin import Blob, Route, Stream
-from tracklight.server.alerts.alert_log import Alert
+from tracklight.server.alerts.rules import Alert
 from tracklight.server.changelog import DeltaEvent
 from tracklight.server.events import (
     DashboardEvent,
@@ -42,9 +42,8 @@ from tracklight.server.events import (
     ServerEvent,
 )
 from tracklight.server.routing import ErrorResponse
-from tracklight.server.static_export.contents import ExportHead
-from tracklight.server.static_export.writer import ExportedFile
-from tracklight.util.json_number import JsonNumber
+from tracklight.server.static_export.contents import ExportedFile, ExportHead
+from tracklight.util.json_file import JsonNumber
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "api" / "schemas.ts"
 COMMAND = "python -m tools.write_web_types"
