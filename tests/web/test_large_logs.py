@@ -81,9 +81,7 @@ def test_the_list_is_loaded_in_pages(address: str, open_large: OpenPage) -> None
     page = open_large(address + "?tab=overview")
     expect(row(page, "conv/t698")).to_be_visible()
     expect(column_header(page, "100 of 700 selected")).to_be_visible()
-    wait_for_value(
-        page, lambda: run_names(page)[:3], ["vit/t699", "conv/t698", "conv/t697"]
-    )
+    wait_for_value(page, lambda: run_names(page)[:3], ["vit/t699", "conv/t698", "conv/t697"])
     expect(run_checkbox(page, "vit/t699")).to_be_checked()
     grid(page).evaluate("element => (element.scrollTop = element.scrollHeight)")
     expect(row(page, "vit/t000")).to_be_visible()
