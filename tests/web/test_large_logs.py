@@ -178,7 +178,7 @@ def read_charts(page: Page, action: Callable[[], object]) -> dict[str, Any]:
 
 
 def test_bands_have_all_selected_runs_of_a_group(address: str, open_large: OpenPage) -> None:
-    page = open_large(address + "?tab=overview")
+    page = open_large("about:blank")
     body = read_charts(
         page,
         lambda: page.goto(f"{address}?tab=scalars&mode=bands&group=path:1&selected=all"),
