@@ -43,7 +43,7 @@ from tracklight.server.events import (
 )
 from tracklight.server.routing import ErrorResponse
 from tracklight.server.static_export.contents import ExportedFile, ExportHead
-from tracklight.util.json_file import JsonNumber
+from tracklight.util.files import JsonNumber
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "api" / "schemas.ts"
 COMMAND = "python -m tools.write_web_types"

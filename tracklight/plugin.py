@@ -74,8 +74,8 @@ from tracklight.types import (
     TensorFileEntry,
     ValueLocations,
 )
-from tracklight.util.json_file import to_json_number
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.files import to_json_number
+from tracklight.util.memory import LruCache
 
 __all__ = [
     "Baseline",

@@ -31,7 +31,7 @@ from tracklight.dashboards.graphs.schemas import SearchRequest as GraphSearchReq
 from tracklight.dashboards.projector.schemas import SearchRequest as EmbeddingSearchRequest
 from tracklight.plugin import Blob, Empty, Route
 from tracklight.server import events
-from tracklight.util.json_file import JsonNumber
+from tracklight.util.files import JsonNumber
 
 #: Structs of the server and the dashboards that are not sent: stored, or only extended by others.
 INTERNAL_STRUCTS = {

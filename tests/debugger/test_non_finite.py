@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.formats.debug_events.recording import (
+from tracklight.formats.tensor_health import (
     HISTOGRAM_BINS,
     STATS,
     WatchedTensor,

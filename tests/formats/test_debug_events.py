@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 
 from tracklight.formats import proto
-from tracklight.formats.debug_events.columns import (
+from tracklight.formats.debug_events import (
     EXECUTION_FIELD,
     TRACE_FIELD,
     UNKNOWN_COUNT,
     ColumnStore,
     EventScanner,
+    FileFollower,
     Health,
+    PayloadScanner,
     Stop,
     create_event_scanner,
 )
-from tracklight.formats.debug_events.following import FileFollower, PayloadScanner
 from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import encode_record
 

@@ -17,9 +17,8 @@ from tracklight.formats.scanner import create_scanner
 from tracklight.logdir import remote
 from tracklight.logdir.access import Root, fetch_local_copy, open_filesystem
 from tracklight.logdir.discover import Discovery, discover
+from tracklight.logdir.object_store import METER, follow_notifications, get_queue
 from tracklight.logdir.remote import RemoteFileSystem
-from tracklight.logdir.stores.listing import METER
-from tracklight.logdir.stores.notifications import follow_notifications, get_queue
 from tracklight.logdir.tail import EventFileTail, FileChange, detect_change, matches_fingerprint
 
 ROOT = "s3://bucket/logs"

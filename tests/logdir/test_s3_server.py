@@ -23,8 +23,8 @@ from tracklight.index.cluster.shared_cache import ObjectStore
 from tracklight.logdir import remote
 from tracklight.logdir.access import Root, parse_roots
 from tracklight.logdir.discover import discover
+from tracklight.logdir.object_store import METER
 from tracklight.logdir.remote import RemoteFileSystem
-from tracklight.logdir.stores.listing import METER
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from tracklight.logdir.stores.listing import RequestMeter
+from tracklight.logdir.object_store import RequestMeter
 from tracklight.server import middleware
 
 SAMPLE = re.compile(r'([a-z_]+)(\{[a-z]+="[^"]*"\})? (\S+)')

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tracklight.errors import SaveError
-from tracklight.util.json_file import JsonFile, lock_file
+from tracklight.util.files import JsonFile, lock_file
 
 
 def open_file(path: Path) -> JsonFile[list[str]]:

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from tracklight.util.json_file import to_json_number, to_json_numbers
+from tracklight.util.files import to_json_number, to_json_numbers
 
 NAN, INF = float("nan"), float("inf")
 

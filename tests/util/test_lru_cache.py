@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.server.waiting import wait_until
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 
 class Key:

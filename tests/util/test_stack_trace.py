@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tracklight.util.stack_trace import (
+from tracklight.util.parsing import (
     extract_jax_line,
     extract_python_line,
     extract_torchscript_line,

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from tests.web.event_writer import append_records
 from tracklight.formats import proto
-from tracklight.formats.debug_events.columns import TensorDebugMode
-from tracklight.formats.debug_events.recording import (
+from tracklight.formats.debug_events import TensorDebugMode
+from tracklight.formats.proto import Message
+from tracklight.formats.summary import encode_event, make_metadata
+from tracklight.formats.tensor import encode_tensor
+from tracklight.formats.tensor_health import (
     HEALTH_TAG,
     HISTOGRAM_TAG,
     LAYOUT_TAG,
@@ -29,9 +32,6 @@ from tracklight.formats.debug_events.recording import (
     compute_histogram,
     make_tag,
 )
-from tracklight.formats.proto import Message
-from tracklight.formats.summary import encode_event, make_metadata
-from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import encode_record
 
 PROGRAM = "def 前向(输入):\n    概率 = softmax(输入)\n    return log(概率)\n"

@@ -7,7 +7,7 @@ import pytest
 
 import tracklight
 from tracklight.analysis.console import parse_console
-from tracklight.writer.console_capture import FILE_NAME, ConsoleCapture
+from tracklight.writer.process import FILE_NAME, ConsoleCapture
 
 
 def read_lines(folder: Path) -> list[tuple[str | None, str]]:

@@ -34,7 +34,7 @@ from tracklight.formats import proto, tensor
 from tracklight.formats.summary import MeshContent
 from tracklight.formats.wire_format import decode_text
 from tracklight.types import Float64, Int32, Int64, ValueLocations
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 Vector = tuple[float, float, float]
 LightKind = Literal["ambient", "directional", "point"]

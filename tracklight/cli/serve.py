@@ -24,7 +24,7 @@ from tracklight.cli.logdir_arg import (
     suggest_path,
 )
 from tracklight.errors import UsageError
-from tracklight.logdir.stores.listing import METER
+from tracklight.logdir.object_store import METER
 from tracklight.server.alerts.monitor import AlertSettings
 from tracklight.server.alerts.rules import (
     DEFAULT_DEBUGGER_KINDS,
@@ -48,7 +48,7 @@ def serve(flags: Namespace, query: str = "") -> None:
         if flags.request_budget is not None:
             METER.set_budget(flags.request_budget)
         if flags.notifications:
-            from tracklight.logdir.stores.notifications import follow_notifications
+            from tracklight.logdir.object_store import follow_notifications
 
             stack.enter_context(follow_notifications(flags.notifications))
         catalog = create_catalog(flags, studies)

@@ -33,8 +33,8 @@ from tracklight.formats.values import decode_value
 from tracklight.index.downsampling import to_float32_if_exact
 from tracklight.plugin import Context, Dashboard, Problem, Route
 from tracklight.types import Float32, Float64, Int32, Int64, ValueLocations
-from tracklight.util.json_file import JsonNumber, to_json_number
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.files import JsonNumber, to_json_number
+from tracklight.util.memory import LruCache
 
 # ---- requests and responses
 

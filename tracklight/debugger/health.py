@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.formats.debug_events.recording import STATS
+from tracklight.formats.tensor_health import STATS
 from tracklight.types import Float32
 
 try:

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from tracklight.debugger.health import RANGES, get_sample_stride
 from tracklight.debugger.recorder import Recorder, TensorFilter, capture_stack, make_location
-from tracklight.formats.debug_events.recording import STATS, SourceLocation, WatchedTensor
+from tracklight.formats.tensor_health import STATS, SourceLocation, WatchedTensor
 from tracklight.types import Float32
-from tracklight.util.stack_trace import is_library_path
+from tracklight.util.parsing import is_library_path
 
 #: Calls that are entered, and the parameter that holds what they call.
 _CALLS = {

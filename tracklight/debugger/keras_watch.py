@@ -22,9 +22,9 @@ from tracklight.debugger.recorder import (
     make_matrix,
 )
 from tracklight.errors import Message
-from tracklight.formats.debug_events.recording import STATS, SourceLocation, WatchedTensor
+from tracklight.formats.tensor_health import STATS, SourceLocation, WatchedTensor
 from tracklight.types import Float32
-from tracklight.util.stack_trace import is_library_path
+from tracklight.util.parsing import is_library_path
 
 _XLA_NOTE = Message(
     "debugger.note_xla",

@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 
 from tracklight.errors import Message, NonFiniteError
 from tracklight.formats import proto
-from tracklight.formats.debug_events.recording import (
+from tracklight.formats.summary import make_metadata
+from tracklight.formats.tensor import encode_tensor
+from tracklight.formats.tensor_health import (
     HEALTH_TAG,
     HISTOGRAM_TAG,
     LAYOUT_TAG,
@@ -48,10 +50,8 @@ from tracklight.formats.debug_events.recording import (
     find_origin,
     make_tag,
 )
-from tracklight.formats.summary import make_metadata
-from tracklight.formats.tensor import encode_tensor
 from tracklight.types import Float32
-from tracklight.util.stack_trace import is_library_path
+from tracklight.util.parsing import is_library_path
 from tracklight.writer.event_writer import EventWriter
 from tracklight.writer.warnings import ArgumentError
 

@@ -22,7 +22,7 @@ from tracklight.debugger.health import (
     has_kernel,
     make_row,
 )
-from tracklight.formats.debug_events.recording import STATS
+from tracklight.formats.tensor_health import STATS
 from tracklight.types import Float32
 
 _DEAD = STATS.index("dead")

@@ -35,7 +35,7 @@ from tracklight.debugger.torch_statistics import (
     transfer_samples,
 )
 from tracklight.errors import Message
-from tracklight.formats.debug_events.recording import WatchedTensor
+from tracklight.formats.tensor_health import WatchedTensor
 from tracklight.types import Float32
 
 #: Functions that compute nothing, or nothing that could go wrong.

@@ -1,8 +1,9 @@
 """File formats: convert bytes to records and records to bytes.
 
 This package holds everything that knows the encoding of a file: TFRecord and event files,
-protobuf messages, tensors, media files, ONNX models, profiles (`formats.profiles`) and checkpoints
-(`formats.checkpoints`). It knows nothing about directories, runs or HTTP.
+protobuf messages, tensors, media files, ONNX models, dumps of TensorFlow's debugger
+(`debug_events`), recordings of our own (`tensor_health`), profiles (`formats.profiles`) and
+checkpoints (`formats.checkpoints`). It knows nothing about directories, runs or HTTP.
 
 It may import only `errors`, `types` and `util`. Most of the other packages import it.
 

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The compiled scanner of debug event files, without holding the GIL.
 
-`EventScanner` implements the class of the same name in `tracklight.formats.debug_events.columns`,
+`EventScanner` implements the class of the same name in `tracklight.formats.debug_events`,
 where the columns are documented. Tensors of the health modes are decoded to counts, those of
 FULL_TENSOR are counted element by element; nothing else of a tensor is kept.
 """

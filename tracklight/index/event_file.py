@@ -33,7 +33,7 @@ from tracklight.logdir.filesystem import FileHandle, FileStat, FileSystem
 from tracklight.logdir.tail import EventFileTail
 from tracklight.types import DamageInfo, FileInfo, Float64, ValueLocations
 from tracklight.util.files import hash_key
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 #: Memory of one row: the three columns of a point, the six of a reference.
 POINT_BYTES = 24

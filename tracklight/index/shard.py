@@ -58,7 +58,7 @@ from tracklight.types import (
     TagInfo,
     ValueLocations,
 )
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -21,8 +21,14 @@ from typing import Any, TypeVar
 
 from tracklight.errors import Message, MissingDependencyError, UsageError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
-from tracklight.logdir.stores.listing import METER, Operation, StoreListing, count_pages
-from tracklight.logdir.stores.notifications import NotificationQueue, get_queue
+from tracklight.logdir.object_store import (
+    METER,
+    NotificationQueue,
+    Operation,
+    StoreListing,
+    count_pages,
+    get_queue,
+)
 
 T = TypeVar("T")
 

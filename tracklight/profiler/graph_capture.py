@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
-from tracklight.util.stack_trace import extract_jax_line
+from tracklight.util.parsing import extract_jax_line
 from tracklight.writer.warnings import ArgumentError
 
 #: The caches from which JAX dispatches calls to compiled code without running Python.

@@ -13,7 +13,7 @@ from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.errors import UsageError
-from tracklight.formats.debug_events.recording import STATS
+from tracklight.formats.tensor_health import STATS
 from tracklight.types import Float32, Int64
 
 

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 
 from tracklight.errors import TracklightError, UsageError, import_optional
 from tracklight.types import Series
-from tracklight.util.files import make_temporary_path, open_atomic
+from tracklight.util.files import make_temporary_path, open_atomic, to_json_numbers
 from tracklight.util.frames import CategoryColumn
-from tracklight.util.json_file import to_json_numbers
 
 __all__ = ["SERIES_WRITERS", "export_scalars", "open_output"]
 

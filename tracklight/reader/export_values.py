@@ -24,8 +24,7 @@ from tracklight.formats.media import sniff_media_type
 from tracklight.formats.values import Audio, Histogram, Images
 from tracklight.reader.export import open_output, open_output_folder
 from tracklight.reader.tables import Values
-from tracklight.util.files import make_file_name, make_unique_name, make_zip_time
-from tracklight.util.json_file import to_json_number
+from tracklight.util.files import make_file_name, make_unique_name, make_zip_time, to_json_number
 
 #: Rows of one Parquet row group.
 _BATCH_ROWS = 1 << 16

@@ -12,8 +12,8 @@ import numpy as np
 
 from tracklight.reader.log import Log
 from tracklight.types import DamageInfo, FileInfo, Int64, Stamp, TagInfo
+from tracklight.util.files import to_json_number
 from tracklight.util.html import format_count
-from tracklight.util.json_file import to_json_number
 from tracklight.util.memory import format_bytes
 
 #: The selected tags of each selected run.

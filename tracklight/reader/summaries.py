@@ -41,7 +41,7 @@ from tracklight.errors import TracklightError
 from tracklight.logdir.access import ConfinedFiles, Root
 from tracklight.reader.listing import Selection, escape_unprintable
 from tracklight.reader.log import Log
-from tracklight.util.json_file import to_json_number
+from tracklight.util.files import to_json_number
 from tracklight.util.memory import format_bytes
 
 #: The plugin name of a graph that was read from a model file instead of a log.

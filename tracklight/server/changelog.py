@@ -18,7 +18,7 @@ import msgspec
 from tracklight.errors import RunNotFoundError, UnavailableError
 from tracklight.server.source import LogOverview, LogSource, RunRow
 from tracklight.types import Delta, Kind, TagInfo
-from tracklight.util.json_file import JsonNumber, to_json_number
+from tracklight.util.files import JsonNumber, to_json_number
 
 MAX_TAGS = 1000
 MAX_POINTS = 2000

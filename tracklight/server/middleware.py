@@ -30,12 +30,12 @@ from starlette.types import Message as ASGIMessage
 import tracklight
 from tracklight.errors import Message, UsageError
 from tracklight.index.pack import release_pages
-from tracklight.logdir.stores.listing import METER, OPERATIONS
+from tracklight.logdir.object_store import METER, OPERATIONS
 from tracklight.server.auth import USER_KEY, get_route_path
 from tracklight.server.events import LiveUpdates
 from tracklight.server.responses import create_error_response
 from tracklight.server.source import LogOverview
-from tracklight.util.json_file import FileUpdate
+from tracklight.util.files import FileUpdate
 from tracklight.util.memory import trim_memory
 
 _log = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from tracklight.plugin import Route
 from tracklight.server.alerts.monitor import AlertService, AlertsResponse
 from tracklight.server.alerts.rules import AlertRule
 from tracklight.types import LayoutCategory
-from tracklight.util.json_file import JsonFile
+from tracklight.util.files import JsonFile
 
 _MAX_LAYOUTS = 100
 _MAX_METRICS = 100

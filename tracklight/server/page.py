@@ -28,7 +28,7 @@ from tracklight.server.responses import (
     compress,
     create_compressed_response,
 )
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 #: Developers of the page set the variable to test several builds side by side.
 PAGE_DIR = Path(os.environ.get("TRACKLIGHT_PAGE") or Path(__file__).parent / "static")

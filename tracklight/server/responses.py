@@ -37,7 +37,7 @@ from starlette.responses import Response, StreamingResponse
 from tracklight import errors
 from tracklight.analysis.source import Blob, Problem, Stream
 from tracklight.errors import Message
-from tracklight.util.json_file import to_json_numbers
+from tracklight.util.files import to_json_numbers
 
 log = logging.getLogger(__name__)
 

@@ -34,9 +34,8 @@ from tracklight.server.responses import (
     create_error_response,
     create_response,
 )
-from tracklight.util.files import hash_key
-from tracklight.util.json_file import observe_updates
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.files import hash_key, observe_updates
+from tracklight.util.memory import LruCache
 
 #: All routes are below this path.
 API_PREFIX = "api/v1"

@@ -26,7 +26,7 @@ from tracklight.index.tags import make_shared_tag
 from tracklight.logdir.access import Root
 from tracklight.logdir.watch import Changes
 from tracklight.types import Delta, FileInfo, Kind, Progress, RunInfo, SharedTag, Stamp
-from tracklight.util.json_file import JsonNumber, to_json_number
+from tracklight.util.files import JsonNumber, to_json_number
 
 log = logging.getLogger(__name__)
 

@@ -351,7 +351,7 @@ class Run:
     def _start_recording(self, *, console: bool, system_metrics: bool) -> None:
         with self._catch_errors("run"):
             if console:
-                from tracklight.writer.console_capture import ConsoleCapture
+                from tracklight.writer.process import ConsoleCapture
 
                 self._recorders.append(ConsoleCapture(self.path).stop)
             if system_metrics:
@@ -465,7 +465,7 @@ def run(
 
 def _log_environment(new_run: Run, *, save_code: bool) -> None:
     with warnings.catch_errors("run", strict=new_run.writer.strict):
-        from tracklight.writer.environment import (
+        from tracklight.writer.process import (
             collect_run_start,
             describe_environment,
             read_git_diff,

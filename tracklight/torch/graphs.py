@@ -23,7 +23,7 @@ from tracklight.formats.onnx import OnnxGraph, OnnxTensor, format_attribute, par
 from tracklight.formats.proto import Message
 from tracklight.formats.tensor import DType
 from tracklight.formats.wire_format import decode_text
-from tracklight.util.stack_trace import extract_python_line, extract_torchscript_line
+from tracklight.util.parsing import extract_python_line, extract_torchscript_line
 from tracklight.writer.warnings import ArgumentError
 
 # ---- GraphDef

@@ -24,9 +24,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from tracklight.formats.proto import Message
 from tracklight.formats.record_buffer import AppendResult, RecordBuffer, create_buffer
 from tracklight.writer import warnings, writer_thread
-from tracklight.writer.sinks import create_sink
 from tracklight.writer.warnings import find_replica_id, is_tracing
-from tracklight.writer.writer_thread import WriterThread
+from tracklight.writer.writer_thread import WriterThread, create_sink
 
 #: Upper bound on buffered records. A single record larger than this is still accepted.
 MAX_BUFFER_BYTES = 64 << 20

@@ -12,7 +12,7 @@ from tests.analysis.debugger.dumps import open_dump
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.dump_comparison import DumpComparison, compare_dumps
 from tracklight.formats import proto
-from tracklight.formats.debug_events.following import PayloadScanner
+from tracklight.formats.debug_events import PayloadScanner
 from tracklight.formats.tensor import decode_tensor, encode_tensor
 from tracklight.formats.tfrecord import encode_record
 

@@ -11,7 +11,7 @@ import pytest
 from tracklight.analysis.debugger.alerts import AlertKind
 from tracklight.analysis.debugger.library import HealthMonitor
 from tracklight.debugger.recorder import Recorder, Schedule
-from tracklight.formats.debug_events.recording import STAT_INDEX, STATS, WatchedTensor
+from tracklight.formats.tensor_health import STAT_INDEX, STATS, WatchedTensor
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import parse_roots
 from tracklight.types import Float32

@@ -31,7 +31,7 @@ from tracklight.dashboards.debugger.schemas import (
 from tracklight.debugger.health import make_row
 from tracklight.debugger.recorder import Recorder, Schedule
 from tracklight.errors import LogError, UsageError
-from tracklight.formats.debug_events.recording import SourceLocation, WatchedTensor
+from tracklight.formats.tensor_health import SourceLocation, WatchedTensor
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import parse_roots
 from tracklight.plugin import Empty

@@ -16,7 +16,7 @@ from tracklight.dashboards.images import raster, rendering
 from tracklight.dashboards.images.rendering import ImageRenderer
 from tracklight.dashboards.images.schemas import PixelsRequest, ThumbnailRequest
 from tracklight.index.catalog import Catalog
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 __all__ = ["open_log"]
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracklight.errors import FormatError
-from tracklight.formats.checkpoints import safe_pickle
-from tracklight.formats.checkpoints.safe_pickle import GlobalName, OpaqueObject, load_pickle
+from tracklight.formats.checkpoints import torch_file
+from tracklight.formats.checkpoints.torch_file import GlobalName, OpaqueObject, load_pickle
 
 PLAIN = st.recursive(
     st.none()
@@ -74,7 +74,7 @@ def test_invalid_pickle_raises(data: bytes, message: str) -> None:
 
 
 def test_too_long_pickle_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(safe_pickle, "MAX_PICKLE_BYTES", 10)
+    monkeypatch.setattr(torch_file, "MAX_PICKLE_BYTES", 10)
     with pytest.raises(FormatError, match="more than 10"):
         load_pickle(pickle.dumps("a long text"))
 

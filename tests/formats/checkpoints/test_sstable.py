@@ -16,8 +16,8 @@ from tests.formats.checkpoints.sstable_writer import (
     varint,
 )
 from tracklight.errors import FormatError
-from tracklight.formats.checkpoints import sstable as tables
-from tracklight.formats.checkpoints.sstable import IncompleteTableError, parse_table
+from tracklight.formats.checkpoints import tf_checkpoint as tables
+from tracklight.formats.checkpoints.tf_checkpoint import IncompleteTableError, parse_table
 
 ENTRIES = {f"network/layer{place:03}/kernel".encode(): bytes([place]) * 9 for place in range(40)}
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.formats.checkpoints.sstable_writer import compress
 from tracklight.errors import FormatError
-from tracklight.formats.checkpoints.sstable import decompress_snappy
+from tracklight.formats.checkpoints.tf_checkpoint import decompress_snappy
 
 PIECES = st.lists(st.binary(max_size=90) | st.sampled_from([b"ab" * 50, b"x" * 300]), max_size=9)
 

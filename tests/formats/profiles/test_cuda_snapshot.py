@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.profiles.snapshot_builder import CachingAllocator
 from tracklight.errors import FormatError
-from tracklight.formats.checkpoints.safe_pickle import load_plain_pickle
+from tracklight.formats.checkpoints.torch_file import load_plain_pickle
 from tracklight.formats.profiles import memory_profiles
 from tracklight.formats.profiles.memory_profiles import parse_cuda_snapshot
 

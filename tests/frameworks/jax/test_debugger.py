@@ -14,7 +14,7 @@ from tests.frameworks.jax.debugger_zoo import BROKEN, HEALTHY, Program
 from tests.frameworks.recordings import analyze, check_root_cause, open_recording
 from tracklight.debugger import check_numerics, watch
 from tracklight.errors import NonFiniteError
-from tracklight.formats.debug_events.recording import get_histogram_edges
+from tracklight.formats.tensor_health import get_histogram_edges
 
 
 @pytest.mark.parametrize("program", BROKEN, ids=lambda program: program.__name__)

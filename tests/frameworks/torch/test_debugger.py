@@ -20,7 +20,7 @@ from tracklight.cli import main
 from tracklight.debugger import check_numerics, health, watch
 from tracklight.debugger.torch_statistics import DeviceStatistics
 from tracklight.errors import NonFiniteError
-from tracklight.formats.debug_events.recording import HISTOGRAM_BINS
+from tracklight.formats.tensor_health import HISTOGRAM_BINS
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import parse_roots
 

@@ -11,7 +11,7 @@ import torch
 from tracklight.debugger import torch_statistics
 from tracklight.debugger.health import compute_health, make_row
 from tracklight.debugger.torch_statistics import DeviceStatistics
-from tracklight.formats.debug_events.recording import STATS
+from tracklight.formats.tensor_health import STATS
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,7 +14,7 @@ from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
 from tracklight.analysis.debugger.alerts import AlertKind
 from tracklight.debugger.recorder import Recorder, Schedule
-from tracklight.formats.debug_events.recording import STAT_INDEX, STATS, WatchedTensor
+from tracklight.formats.tensor_health import STAT_INDEX, STATS, WatchedTensor
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import parse_roots
 from tracklight.server.alerts.monitor import AlertSettings

@@ -19,15 +19,17 @@ from numpy.typing import NDArray
 from tracklight.errors import FormatError, Message
 from tracklight.formats import proto
 from tracklight.formats.batch import DamageKind
-from tracklight.formats.debug_events.columns import (
+from tracklight.formats.debug_events import (
     EXECUTION_FIELD,
     TRACE_FIELD,
     Columns,
     ColumnStore,
     DebuggedGraph,
     ExecutionName,
+    FileFollower,
     GraphOp,
     Metadata,
+    PayloadScanner,
     SourceFile,
     StackFrame,
     Stop,
@@ -43,7 +45,6 @@ from tracklight.formats.debug_events.columns import (
     find_record,
     read_summary,
 )
-from tracklight.formats.debug_events.following import FileFollower, PayloadScanner
 from tracklight.formats.tensor import DType, decode_tensor, get_dtype_name
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES, MAX_RECORD_BYTES
 from tracklight.logdir.discover import DEBUG_EVENT_KINDS

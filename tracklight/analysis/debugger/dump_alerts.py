@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert, get_non_finite_kind
 from tracklight.analysis.debugger.dump import DebugDump, name_dtype
-from tracklight.formats.debug_events.columns import UNKNOWN_COUNT, Health
+from tracklight.formats.debug_events import UNKNOWN_COUNT, Health
 from tracklight.types import Float64, Int64
 
 #: The kinds of non-finite values come first.

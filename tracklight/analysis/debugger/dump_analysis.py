@@ -24,8 +24,8 @@ from tracklight.analysis.debugger.dump import DebugDump, Frame, TensorSummary
 from tracklight.analysis.debugger.dump_alerts import DumpAlerts
 from tracklight.analysis.debugger.event_rows import EventName, EventRows
 from tracklight.errors import Message
-from tracklight.formats.debug_events.columns import GraphOp, Health
-from tracklight.util.stack_trace import is_library_path
+from tracklight.formats.debug_events import GraphOp, Health
+from tracklight.util.parsing import is_library_path
 
 #: A function that was traced this often is reported, as TensorFlow does.
 _MIN_RETRACES = 5

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.debugger.dump import DebugDump, TensorSummary
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis, get_function_name
-from tracklight.formats.debug_events.columns import Health, TensorDebugMode
+from tracklight.formats.debug_events import Health, TensorDebugMode
 from tracklight.types import Bool, Float64, Int64
 
 #: Tensors whose counts or values are read from the files and compared.

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.formats.debug_events.columns import Health
+from tracklight.formats.debug_events import Health
 from tracklight.types import Float64, Int64
 
 #: Selections that are kept, since scrolling asks for the same one again and again.

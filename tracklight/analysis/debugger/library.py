@@ -25,16 +25,16 @@ from tracklight.analysis.debugger.recording import Recording, RecordingKey, iter
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.analysis.source import Source
 from tracklight.errors import LogError, TracklightError
-from tracklight.formats.debug_events.columns import (
+from tracklight.formats.debug_events import (
     EXECUTION_FIELD,
     TRACE_FIELD,
+    FileFollower,
     Health,
     create_event_scanner,
     decode_execution_name,
     decode_trace_name,
 )
-from tracklight.formats.debug_events.following import FileFollower
-from tracklight.formats.debug_events.recording import PLUGIN
+from tracklight.formats.tensor_health import PLUGIN
 from tracklight.logdir.filesystem import FileHandle
 from tracklight.types import DebugEventFile
 

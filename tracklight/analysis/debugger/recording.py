@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from tracklight.analysis.source import Source
 from tracklight.errors import FormatError, TagNotFoundError
 from tracklight.formats import proto
-from tracklight.formats.debug_events.recording import (
+from tracklight.formats.tensor import decode_tensor
+from tracklight.formats.tensor_health import (
     HEALTH_TAG,
     HISTOGRAM_BINS,
     HISTOGRAM_TAG,
@@ -32,7 +33,6 @@ from tracklight.formats.debug_events.recording import (
     SourceLocation,
     make_tag,
 )
-from tracklight.formats.tensor import decode_tensor
 from tracklight.types import Float32, Float64, Int64, Series
 
 

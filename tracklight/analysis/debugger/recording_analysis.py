@@ -21,7 +21,7 @@ from tracklight.analysis.debugger.alerts import (
 )
 from tracklight.analysis.debugger.recording import Recording
 from tracklight.errors import Message
-from tracklight.formats.debug_events.recording import (
+from tracklight.formats.tensor_health import (
     STAT_INDEX,
     HealthReport,
     SourceLocation,
@@ -30,7 +30,7 @@ from tracklight.formats.debug_events.recording import (
     find_origin,
 )
 from tracklight.types import Bool, Float32, Int64
-from tracklight.util.stack_trace import is_library_path
+from tracklight.util.parsing import is_library_path
 
 #: Gradual problems are reported if they last for this many recorded steps.
 _MIN_STEPS = 5

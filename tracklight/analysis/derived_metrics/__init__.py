@@ -33,7 +33,7 @@ from tracklight.types import (
     SummaryColumns,
     TagInfo,
 )
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 if TYPE_CHECKING:
     from tracklight.analysis.derived_metrics.expression import Expression, Points, TagReference

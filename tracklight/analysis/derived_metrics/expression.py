@@ -22,7 +22,7 @@ import numpy as np
 from tracklight.errors import ExpressionError, Message
 from tracklight.index.series_query import Smoothing, smooth
 from tracklight.types import Float64, Int64
-from tracklight.util.tokens import Token, TokenParser
+from tracklight.util.parsing import Token, TokenParser
 
 MAX_LENGTH = 1000
 #: Names of other expressions that one may use, counting those that they use in turn.

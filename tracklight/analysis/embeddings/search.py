@@ -17,7 +17,7 @@ from tracklight.analysis.embeddings.metadata import (
 )
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.types import Bool, Int32, Int64
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 #: Regular expressions that are literal texts: alternatives, optionally anchored.
 _LITERALS = re.compile(

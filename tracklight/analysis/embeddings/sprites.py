@@ -13,7 +13,7 @@ import numpy as np
 from tracklight.analysis.source import Blob
 from tracklight.errors import FormatError, UsageError
 from tracklight.types import Float32
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 if TYPE_CHECKING:  # What-If draws tiles without loading the readers of embeddings
     from tracklight.analysis.embeddings.loading import LoadedEmbedding, SpriteSheet

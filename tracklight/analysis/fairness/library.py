@@ -38,7 +38,7 @@ from tracklight.errors import FormatError, LogError, Message, RunNotFoundError, 
 from tracklight.logdir.access import ConfinedFiles, join_path
 from tracklight.types import Bool, Int64
 from tracklight.util.files import FileCache, hash_key
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 #: Plugin name of the summaries of Fairness Indicators.
 TFMA_PLUGIN = "fairness_indicators"

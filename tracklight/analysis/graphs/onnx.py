@@ -42,7 +42,7 @@ from tracklight.formats.onnx import (
 )
 from tracklight.formats.proto import Message
 from tracklight.formats.wire_format import decode_text
-from tracklight.util.stack_trace import extract_python_line
+from tracklight.util.parsing import extract_python_line
 
 INITIALIZER = "Initializer"
 

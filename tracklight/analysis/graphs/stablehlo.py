@@ -25,7 +25,7 @@ from tracklight.analysis.graphs.model import (
     UniqueNames,
 )
 from tracklight.errors import FormatError
-from tracklight.util.stack_trace import format_source_line
+from tracklight.util.parsing import format_source_line
 
 _ENTRY = "main"
 _FUNCTION = re.compile(r"func\.func\b[^@]*@([\w.$-]+|\"[^\"]*\")\((.*)$")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tracklight.analysis.source import Blob, Context
 from tracklight.errors import LogError, TracklightError
 from tracklight.types import Float64, Int32, Int64, ValueLocations
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 if TYPE_CHECKING:
     from tracklight.formats.values import DecodedValue

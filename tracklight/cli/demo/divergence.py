@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 
 from tracklight.cli.demo.writers import EventFile
 from tracklight.formats import proto, summary
-from tracklight.formats.debug_events.recording import (
+from tracklight.formats.proto import Message
+from tracklight.formats.summary import make_metadata
+from tracklight.formats.tensor import encode_tensor
+from tracklight.formats.tensor_health import (
     HEALTH_TAG,
     HISTOGRAM_TAG,
     LAYOUT_TAG,
@@ -33,9 +36,6 @@ from tracklight.formats.debug_events.recording import (
     compute_histogram,
     make_tag,
 )
-from tracklight.formats.proto import Message
-from tracklight.formats.summary import make_metadata
-from tracklight.formats.tensor import encode_tensor
 from tracklight.types import Float32
 
 STEPS = 120

@@ -48,9 +48,9 @@ from tracklight.dashboards.debugger.schemas import (
     WatchedTensorResponse,
 )
 from tracklight.errors import LogError, TracklightError
-from tracklight.formats.debug_events.recording import PLUGIN
+from tracklight.formats.tensor_health import PLUGIN
 from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
-from tracklight.util.stack_trace import is_library_path
+from tracklight.util.parsing import is_library_path
 
 #: Heat maps of a static export, which has no more than the page needs at first.
 _EXPORTED_STATS: tuple[Statistic, ...] = ("norm", "max", "std", "dead", "non_finite")

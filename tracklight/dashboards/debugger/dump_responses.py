@@ -28,7 +28,7 @@ from tracklight.dashboards.debugger.schemas import (
     TensorHistogramResponse,
 )
 from tracklight.errors import UsageError
-from tracklight.formats.debug_events.columns import GraphOp, Health
+from tracklight.formats.debug_events import GraphOp, Health
 
 #: Executions in the histogram of a tensor, and bins of each.
 _MAX_HISTOGRAMS = 60

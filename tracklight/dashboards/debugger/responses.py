@@ -38,8 +38,8 @@ from tracklight.dashboards.debugger.schemas import (
     WatchedTensorRow,
 )
 from tracklight.errors import UsageError
-from tracklight.formats.debug_events.columns import TensorDebugMode
-from tracklight.formats.debug_events.recording import STATS, WatchedTensor, get_histogram_edges
+from tracklight.formats.debug_events import TensorDebugMode
+from tracklight.formats.tensor_health import STATS, WatchedTensor, get_histogram_edges
 from tracklight.types import Float32, Int64
 
 #: Values of a tensor in one response.

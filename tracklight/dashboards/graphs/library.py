@@ -30,7 +30,7 @@ from tracklight.formats.values import Tensor, decode_value
 from tracklight.plugin import Context, Source
 from tracklight.types import Kind, TagInfo
 from tracklight.util.files import hash_key
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 #: The tag of the graph that belongs to a run as a whole.
 RUN_GRAPH_TAG = "__run_graph__"

@@ -57,7 +57,7 @@ from tracklight.formats.values import TOTALS_COLUMNS, Histogram, HistogramBatch,
 from tracklight.index.downsampling import to_float32_if_exact
 from tracklight.plugin import Blob, Context, Dashboard, Route
 from tracklight.types import Float32, Float64, Int64, ValueLocations
-from tracklight.util.json_file import to_json_number
+from tracklight.util.files import to_json_number
 
 #: Limit on the histograms of all charts of one request.
 _MAX_HISTOGRAMS = 100_000

@@ -10,7 +10,7 @@ from tracklight.analysis.source import Sentence
 from tracklight.formats.values import HistogramStats
 from tracklight.plugin import Problem
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
-from tracklight.util.json_file import JsonNumber, to_json_number
+from tracklight.util.files import JsonNumber, to_json_number
 
 HistogramAxis = Literal["step", "relative", "wall"]
 

@@ -49,7 +49,7 @@ from tracklight.dashboards.hparams.schemas import (
 )
 from tracklight.plugin import Blob, Context, Dashboard, Route
 from tracklight.types import Int64
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 #: Smaller logs respond fast enough without preparation.
 MIN_RUNS_TO_PREPARE = 1000

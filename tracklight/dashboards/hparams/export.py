@@ -42,7 +42,7 @@ from tracklight.errors import UsageError
 from tracklight.formats.hparams import HParamValue, Status
 from tracklight.plugin import Blob, Context
 from tracklight.types import Float64, Int64
-from tracklight.util.json_file import to_json_number
+from tracklight.util.files import to_json_number
 
 ExportCell = HParamValue | None
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tracklight.dashboards.images.header import ImageHeader, make_decode_error, open_image
 from tracklight.errors import FormatError, UsageError
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 if TYPE_CHECKING:
     from PIL.Image import Image

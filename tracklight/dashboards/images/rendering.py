@@ -48,7 +48,7 @@ from tracklight.dashboards.images.schemas import (
 from tracklight.errors import FormatError, LogError, TracklightError
 from tracklight.plugin import Blob, Context, Problem, Stream
 from tracklight.util.files import make_file_name, make_unique_name, make_zip_time
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 _VALUES_BYTES = 16 << 20
 _THUMBNAILS_BYTES = 16 << 20

@@ -14,8 +14,7 @@ import msgspec
 from tracklight.analysis.profiles.tables.sql import MAX_QUERY_LENGTH
 from tracklight.dashboards.profile.schemas import CaptureRequest, RequestText, TimePs
 from tracklight.errors import UsageError
-from tracklight.util.files import get_notes_path
-from tracklight.util.json_file import JsonFile
+from tracklight.util.files import JsonFile, get_notes_path
 
 _MAX_NOTES = 500
 _MAX_QUERIES = 200

@@ -48,7 +48,7 @@ from tracklight.logdir.access import escapes_roots, fetch_local_copy
 from tracklight.plugin import Context, Problem, Route, Source
 from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind, Kind, Series
 from tracklight.util.files import FileCache, hash_key
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 #: Memory for all loaded traces together.
 _MAX_CACHED_BYTES = 1 << 30

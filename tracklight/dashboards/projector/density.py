@@ -37,7 +37,7 @@ from tracklight.dashboards.projector.schemas import (
 )
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float32, Int32
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 _MAX_INDEX_BYTES = 1 << 30
 _MAX_TILE_BYTES = 256 << 20

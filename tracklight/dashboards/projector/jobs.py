@@ -33,7 +33,7 @@ from tracklight.errors import LogError, Message, UsageError
 from tracklight.plugin import Context
 from tracklight.types import Float32, Int32
 from tracklight.util.files import FileCache
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 _MAX_CONTEXTS = 100
 _MAX_LAYOUT_BYTES = 512 << 20

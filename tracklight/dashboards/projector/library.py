@@ -50,9 +50,8 @@ from tracklight.logdir.access import ConfinedFiles
 from tracklight.logdir.discover import iter_ancestors
 from tracklight.plugin import Context
 from tracklight.types import TensorFileEntry
-from tracklight.util.files import get_notes_path, hash_key
-from tracklight.util.json_file import JsonFile
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.files import JsonFile, get_notes_path, hash_key
+from tracklight.util.memory import LruCache
 
 # ---- edits by users
 

@@ -14,7 +14,7 @@ from tracklight.index.downsampling import CurvePoint, Line, NonFinitePoints
 from tracklight.index.series_query import BaselineMode, Smoothing
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32
-from tracklight.util.json_file import JsonNumber, to_json_number
+from tracklight.util.files import JsonNumber, to_json_number
 
 BandCenter = Literal["mean", "median"]
 BandSpread = Literal["std", "stderr", "ci95", "minmax", "quantiles"]

@@ -34,7 +34,7 @@ from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.index.shard import SeriesKey
 from tracklight.plugin import Blob, Context
 from tracklight.types import Bool, Float64, Int32, Int64
-from tracklight.util.json_file import JsonNumber, to_json_number
+from tracklight.util.files import JsonNumber, to_json_number
 
 _MAX_ROWS = 50_000
 _MAX_POINTS = 2_000_000

@@ -53,8 +53,7 @@ from tracklight.errors import LogError, Message, TracklightError, UsageError, im
 from tracklight.logdir.access import MAX_FILES, DataFiles
 from tracklight.plugin import Context
 from tracklight.types import Bool
-from tracklight.util.files import get_notes_path, hash_key
-from tracklight.util.json_file import JsonFile
+from tracklight.util.files import JsonFile, get_notes_path, hash_key
 
 # ---- named slices
 

@@ -18,8 +18,7 @@ from tracklight.dashboards.workspaces.schemas import (
     StoredDocument,
 )
 from tracklight.errors import ConflictError, LogError, UsageError
-from tracklight.util.files import get_notes_path
-from tracklight.util.json_file import JsonFile
+from tracklight.util.files import JsonFile, get_notes_path
 
 #: Documents are saved after every change; a version is kept at most this often.
 VERSION_INTERVAL_S = 300.0

@@ -16,9 +16,15 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from tracklight.errors import FormatError
-from tracklight.formats.checkpoints.hdf5 import Hdf5File, open_keras_archive
 from tracklight.formats.checkpoints.tables import TsvFile, open_csv, open_parquet
-from tracklight.formats.checkpoints.tensor_file import NpyFile, NpzFile, SafetensorsFile, TensorFile
+from tracklight.formats.checkpoints.tensor_file import (
+    Hdf5File,
+    NpyFile,
+    NpzFile,
+    SafetensorsFile,
+    TensorFile,
+    open_keras_archive,
+)
 from tracklight.formats.checkpoints.torch_file import TorchFile
 
 _ZIP_MAGIC = b"PK\x03\x04"

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from tracklight.errors import FormatError
 from tracklight.formats import proto
-from tracklight.formats.checkpoints.safe_pickle import load_plain_pickle
+from tracklight.formats.checkpoints.torch_file import load_plain_pickle
 from tracklight.formats.proto import Message
 from tracklight.formats.wire_format import decode_text
 

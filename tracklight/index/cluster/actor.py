@@ -28,7 +28,7 @@ from tracklight.errors import Message
 from tracklight.index.cluster.shared_cache import create_cache
 from tracklight.index.shard import Shard
 from tracklight.logdir.discover import DiscoveredFile
-from tracklight.logdir.stores.listing import METER, RequestCounts
+from tracklight.logdir.object_store import METER, RequestCounts
 from tracklight.types import Progress
 
 #: A client that was not heard from for so long is forgotten. Servers ask every two seconds.

@@ -29,7 +29,7 @@ from tracklight.index.cluster.actor import (
 from tracklight.index.series_query import SeriesQuery, View
 from tracklight.index.shard import SeriesKey
 from tracklight.logdir.discover import DiscoveredFile
-from tracklight.logdir.stores.listing import METER
+from tracklight.logdir.object_store import METER
 from tracklight.types import (
     FileInfo,
     Point,

@@ -29,7 +29,7 @@ from tracklight.analysis.source import Sentence
 from tracklight.errors import Message, UsageError
 from tracklight.logdir.names import compile_series_pattern
 from tracklight.types import Bool, Float64, Int64, Point, Series, SeriesSummary
-from tracklight.util.json_file import JsonNumber, to_json_number
+from tracklight.util.files import JsonNumber, to_json_number
 
 if TYPE_CHECKING:
     from tracklight.analysis.debugger.library import HealthProblem, NonFiniteEvent

@@ -23,7 +23,7 @@ from tracklight.errors import ExpressionError, Message, UsageError
 from tracklight.server.run_table.run_columns import AT_FIELD, parse_metric_key
 from tracklight.server.run_table.table import RunTable, TableColumn
 from tracklight.types import Bool, Float64
-from tracklight.util.tokens import Token, TokenParser
+from tracklight.util.parsing import Token, TokenParser
 
 MAX_LENGTH = 5000
 #: Shorter texts are in too many tags to mean one of them.

@@ -18,8 +18,8 @@ from tracklight.logdir.names import natural_key
 from tracklight.plugin import Route
 from tracklight.server.source import LogOverview, LogSource, RunRow, VersionedCache
 from tracklight.types import Bool, Float64, Kind, SummaryColumns
-from tracklight.util.json_file import JsonNumber, to_json_number
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.files import JsonNumber, to_json_number
+from tracklight.util.memory import LruCache
 
 if TYPE_CHECKING:
     # Imported on use: most servers show charts first.

@@ -25,7 +25,7 @@ from tracklight.server.run_table.run_files import (
 )
 from tracklight.server.source import LogOverview, LogSource, TagRow
 from tracklight.types import Kind, Series
-from tracklight.util.json_file import JsonNumber, to_json_number
+from tracklight.util.files import JsonNumber, to_json_number
 
 if TYPE_CHECKING:
     from tracklight.formats.hparams import RunStart

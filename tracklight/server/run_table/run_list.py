@@ -16,7 +16,7 @@ from tracklight.plugin import Route
 from tracklight.server.run_table.run_columns import Cell, make_cell
 from tracklight.server.source import RunRow, RunTotals
 from tracklight.types import Int64
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 if TYPE_CHECKING:
     from tracklight.server.run_table.query_result import QueryResult

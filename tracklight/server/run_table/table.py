@@ -33,8 +33,8 @@ from tracklight.server.run_table.run_states import (
 )
 from tracklight.server.source import LogOverview, LogSource, RunRow, RunTotals, sum_runs
 from tracklight.types import Float64, Int64
-from tracklight.util.json_file import JsonNumber
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.files import JsonNumber
+from tracklight.util.memory import LruCache
 
 ColumnKind = Literal[
     "text", "number", "bool", "mixed", "labels", "time", "duration", "bytes", "state"

@@ -29,7 +29,7 @@ from tracklight.analysis.graphs.model_files.graph_builder import (
 )
 from tracklight.analysis.graphs.onnx import get_common_scope
 from tracklight.errors import FormatError
-from tracklight.util.stack_trace import extract_python_line
+from tracklight.util.parsing import extract_python_line
 
 _MAX_DEPTH = 50
 _MAX_WEIGHT_BYTES = 1 << 30

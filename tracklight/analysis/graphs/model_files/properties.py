@@ -19,7 +19,7 @@ from tracklight.analysis.graphs.model_files.tflite import iter_tflite_properties
 from tracklight.analysis.graphs.model_files.torchscript import is_torchscript
 from tracklight.analysis.graphs.model_files.weight_files import list_safetensors
 from tracklight.errors import FormatError, MissingDependencyError
-from tracklight.formats.checkpoints.hdf5 import read_root_attribute
+from tracklight.formats.checkpoints.tensor_file import read_root_attribute
 from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, decode_text, iter_fields
 
 #: Names of properties that several formats have.

@@ -23,7 +23,7 @@ from tracklight.analysis.graphs.model_files.graph_builder import (
 )
 from tracklight.errors import FormatError, Message
 from tracklight.formats.checkpoints import open_tensor_bytes
-from tracklight.formats.checkpoints.safe_pickle import (
+from tracklight.formats.checkpoints.torch_file import (
     GlobalName,
     OpaqueObject,
     StoredTensor,

@@ -30,7 +30,7 @@ from tracklight.analysis.graphs.model import (
 from tracklight.analysis.graphs.model_files.graph_builder import ModelArchive, TensorGraphBuilder
 from tracklight.errors import FormatError, MissingDependencyError, UsageError
 from tracklight.formats.checkpoints import open_tensor_bytes
-from tracklight.formats.checkpoints.hdf5 import read_root_attribute
+from tracklight.formats.checkpoints.tensor_file import read_root_attribute
 from tracklight.types import Float64
 
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"

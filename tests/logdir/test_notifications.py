@@ -9,18 +9,16 @@ from typing import Any
 
 import pytest
 
-from tests.logdir.stores.test_listing import NAME, Bucket, Clock, bucket, clock, requested, update
-from tests.logdir.stores.test_listing import put_runs as put_old_runs
+from tests.logdir.test_listing import NAME, Bucket, Clock, bucket, clock, requested, update
+from tests.logdir.test_listing import put_runs as put_old_runs
 from tests.server.waiting import wait_until
 from tracklight.errors import MissingDependencyError, UsageError
-from tracklight.logdir.stores import notifications
-from tracklight.logdir.stores.listing import (
+from tracklight.logdir import object_store
+from tracklight.logdir.object_store import (
     MAX_COMPLETE_INTERVAL_S,
     NOTIFIED_INTERVAL_S,
-    StoreListing,
-)
-from tracklight.logdir.stores.notifications import (
     NotificationQueue,
+    StoreListing,
     follow_notifications,
     parse_message,
 )
@@ -110,7 +108,7 @@ def test_keeps_folders_by_prefix(queue: NotificationQueue, messages: Messages) -
 def test_too_many_changes_are_not_kept(
     queue: NotificationQueue, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notifications, "MAX_FOLDERS", 3)
+    monkeypatch.setattr(object_store, "MAX_FOLDERS", 3)
     queue.subscribe("bucket/logs")
     messages.bodies = [make_event(*(f"logs/run{number}/{NAME}" for number in range(5)))] * 2
     queue.receive()
@@ -126,7 +124,7 @@ def test_follows_the_queue_in_a_thread(
 ) -> None:
     """After an error, which is logged once, it is asked again."""
     caplog.set_level(logging.WARNING)
-    monkeypatch.setattr(notifications, "_RETRY_S", 0.01)
+    monkeypatch.setattr(object_store, "_RETRY_S", 0.01)
     messages.is_available = False
     queue.subscribe("bucket/logs")
     queue.start()

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tracklight.logdir import object_store
 from tracklight.logdir.filesystem import FileStat
-from tracklight.logdir.stores import listing
-from tracklight.logdir.stores.listing import (
+from tracklight.logdir.object_store import (
     ACTIVE_S,
     MAX_COMPLETE_INTERVAL_S,
     RequestMeter,
@@ -66,7 +66,7 @@ class Clock:
 @pytest.fixture
 def requested(monkeypatch: pytest.MonkeyPatch) -> RequestMeter:
     meter = RequestMeter()
-    monkeypatch.setattr(listing, "METER", meter)
+    monkeypatch.setattr(object_store, "METER", meter)
     return meter
 
 
@@ -217,7 +217,7 @@ def test_first_listing_that_fails_is_an_error(bucket: Bucket, clock: Clock) -> N
 def test_spent_budget_delays_the_next_listing(
     bucket: Bucket, clock: Clock, requested: RequestMeter
 ) -> None:
-    requested._budget = listing.RequestBudget(60, clock)
+    requested._budget = object_store.RequestBudget(60, clock)
     put_runs(bucket, 5)
     known = make_listing(bucket, clock)
     known.update()
@@ -234,11 +234,11 @@ def test_spent_budget_delays_the_next_listing(
 
 
 @pytest.fixture
-def budget(clock: Clock) -> Iterator[listing.RequestBudget]:
-    yield listing.RequestBudget(3600, clock)
+def budget(clock: Clock) -> Iterator[object_store.RequestBudget]:
+    yield object_store.RequestBudget(3600, clock)
 
 
-def test_budget_is_refilled_over_time(budget: listing.RequestBudget, clock: Clock) -> None:
+def test_budget_is_refilled_over_time(budget: object_store.RequestBudget, clock: Clock) -> None:
     assert budget.get_wait_s(3600) == 0
     budget.spend(3590)
     assert budget.get_wait_s(10) == 0
