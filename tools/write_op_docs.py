@@ -1,4 +1,4 @@
-"""Write the table of operators: the names of their inputs and one line of documentation.
+"""Write the table of operators: names of inputs, a line of documentation, types of outputs.
 
 ONNX, TensorFlow and PyTorch document their operators in different ways; the table is what all of
 them have in common. Run it after an update of these packages::
@@ -12,11 +12,14 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from tracklight.analysis.graphs.graph_index import TABLE_PATH
+from tracklight.analysis.graphs.op_docs import TABLE_PATH
 
 _MAX_CHARACTERS = 110
-#: How the types of arguments are marked; see `tracklight.analysis.graphs.graph_index`.
+#: Framework, operator, inputs, documentation, outputs.
+Row = tuple[str, str, str, str, str]
+#: How the types of arguments are marked; see `tracklight.analysis.graphs.op_docs`.
 _TORCH_SUFFIXES = {
     "Tensor": "",
     "Optional[Tensor]": "?",
@@ -44,7 +47,7 @@ def shorten(text: str) -> str:
     return sentence[:_MAX_CHARACTERS].rpartition(" ")[0].rstrip(",;:") + " …"
 
 
-def iter_onnx() -> Iterator[tuple[str, str, str, str]]:
+def iter_onnx() -> Iterator[Row]:
     """Yield the newest version of each operator of the standard."""
     import onnx.defs
 
@@ -54,10 +57,10 @@ def iter_onnx() -> Iterator[tuple[str, str, str, str]]:
             inputs = ",".join(
                 value.name + "*" * (value.option == variadic) for value in schema.inputs
             )
-            yield "onnx", schema.name, inputs, shorten(schema.doc or "")
+            yield "onnx", schema.name, inputs, shorten(schema.doc or ""), ""
 
 
-def iter_tensorflow() -> Iterator[tuple[str, str, str, str]]:
+def iter_tensorflow() -> Iterator[Row]:
     """Yield the operators with a Python wrapper."""
     import tensorflow as tf
     from tensorflow.python.framework import op_def_registry
@@ -72,11 +75,20 @@ def iter_tensorflow() -> Iterator[tuple[str, str, str, str]]:
         )
         doc = getattr(tf.raw_ops, name).__doc__ or ""
         summary = "" if doc.startswith("TODO") else shorten(doc)
-        if inputs or summary:
-            yield "tensorflow", name, inputs, summary
+        outputs = ",".join(_format_output(argument) for argument in definition.output_arg)
+        yield "tensorflow", name, inputs, summary, outputs
 
 
-def iter_torch() -> Iterator[tuple[str, str, str, str]]:
+def _format_output(argument: Any) -> str:
+    from tensorflow import dtypes
+
+    kind = argument.type_attr or argument.type_list_attr
+    if not kind:
+        kind = f"={dtypes.as_dtype(argument.type).name}"
+    return f"{kind}*{argument.number_attr}" if argument.number_attr else kind
+
+
+def iter_torch() -> Iterator[Row]:
     """Yield the operators of ATen; of several overloads, the one with the most arguments."""
     import torch
 
@@ -96,7 +108,7 @@ def iter_torch() -> Iterator[tuple[str, str, str, str]]:
     for name, names in arguments.items():
         plain = name.removesuffix("_") if not name.startswith("__") else name
         docs = (getattr(home, plain, None).__doc__ or "" for home in homes if hasattr(home, plain))
-        yield "torch", name, ",".join(names), find_torch_summary(docs)
+        yield "torch", name, ",".join(names), find_torch_summary(docs), ""
 
 
 def find_torch_summary(docs: Iterator[str]) -> str:

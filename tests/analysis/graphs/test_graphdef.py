@@ -199,3 +199,14 @@ def test_damaged_graph_raises_format_error(data: bytes) -> None:
 def test_run_metadata_without_graph_raises_format_error() -> None:
     with pytest.raises(FormatError, match="has no graph"):
         parse_run_metadata(proto.RunMetadata().SerializeToString())
+
+
+def test_merged_graphs_keep_the_values_of_constants() -> None:
+    tensor = proto.TensorProto(dtype=1, float_val=[2.5])
+    value = proto.Attr(key=b"value", value=proto.AttrValue(tensor=tensor))
+    graph = proto.GraphDef(node=[proto.NodeDef(name=b"c", op=b"Const", attr=[value])])
+    entry = proto.FunctionGraphs(pre_optimization_graph=graph.SerializeToString())
+    metadata = proto.RunMetadata(function_graphs=[entry, entry])
+    merged = parse_run_metadata(metadata.SerializeToString())
+    assert merged.names == ["graph_1/c", "graph_2/c"]
+    assert [reader()["value"].tolist() for reader in merged.weights.values()] == [2.5, 2.5]

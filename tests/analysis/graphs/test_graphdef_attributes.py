@@ -8,6 +8,8 @@ from tracklight.analysis.graphs.graphdef import describe_node, get_dtype_name
 from tracklight.analysis.graphs.model import TensorSpec, format_shape
 from tracklight.formats import proto
 
+FLOAT32, INT64 = proto.AttrValue(type=1), proto.AttrValue(type=9)
+
 
 def _shape(*sizes: int) -> object:
     return proto.TensorShapeProto(dim=[proto.Dim(size=size) for size in sizes])
@@ -37,6 +39,26 @@ def test_shapes_and_types_of_outputs() -> None:
     ]
     assert details.device == "/device:GPU:0"
     assert dict(details.attributes) == {"T": "bfloat16"}
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "types"),
+    [
+        ("Shape", {"T": FLOAT32, "out_type": INT64}, ["int64"]),
+        ("Less", {"T": FLOAT32}, ["bool"]),
+        ("TopKV2", {"T": FLOAT32, "index_type": INT64}, ["float32", "int64"]),
+        ("Split", {"T": FLOAT32, "num_split": proto.AttrValue(i=3)}, ["float32"] * 3),
+        ("Switch", {"T": INT64}, ["int64", "int64"]),
+        ("AsString", {"T": FLOAT32}, ["string"]),
+        ("AssignVariableOp", {"dtype": FLOAT32}, []),
+        # Without its attributes it is an operation of another framework.
+        ("Split", {"dtype": FLOAT32}, ["float32"]),
+    ],
+)
+def test_types_of_outputs_are_those_that_tensorflow_declares(
+    op: str, attributes: dict[str, object], types: list[str]
+) -> None:
+    assert [output.dtype for output in describe_node(_node(op, **attributes)).outputs] == types
 
 
 def test_variables_own_parameters() -> None:

@@ -54,6 +54,15 @@ def test_meta_graph() -> None:
     # Add the fields meta_info_def and saver_def, which tracklight does not declare.
     data = b"\x0a\x03\x0a\x011" + proto.MetaGraphDef(graph_def=graph).SerializeToString()
     assert len(parse_graph_file("model.meta", data + b"\x1a\x00")) == len(graph.node)
+    # A program without variables has no saver_def.
+    assert len(parse_graph_file("model.meta", data)) == len(graph.node)
+
+
+def test_graph_of_one_node_and_a_library_is_no_meta_graph() -> None:
+    graph = proto.parse("GraphDef", DATA["function.pb"])
+    call = next(node for node in graph.node if node.op == b"PartitionedCall")
+    small = proto.GraphDef(node=[call], library=graph.library).SerializeToString()
+    assert len(parse_graph_file("small.pb", small).functions) == 5
 
 
 @pytest.mark.parametrize("name", ["a.onnx", "b"])
@@ -84,13 +93,17 @@ def test_length_of_a_safetensors_header_may_look_like_another_format(magic: byte
         (b"\x80\x04", "a pickle, which is not opened"),
         (b"\x1f\x8b\x08", "decompress it first"),
         (b"\x1c\0\0\0TFL3", "the TensorFlow Lite model is damaged"),
-        (pack("data.pkl", b""), "neither a .keras file nor a model of torch.export"),
+        (pack("notes.txt", b""), "neither a .keras file nor a model of torch.export"),
+        (pack("weights/data.pkl", b""), "it has pickled weights and no graph"),
+        (pack("model.onnx", b""), "open the model file in it"),
+        (b"ML\xefR\x0dMLIR", "write StableHLO as text"),
+        (b"HloModule jit_f, is_scheduled=true", "XLA has compiled"),
         (pack("m/models/model.json", b"[]"), "has no model"),
         (pack("m/models/model.json", b"{}"), "the exported program is damaged"),
         (pack("m/models/model.json", b"{"), "is not JSON"),
         (b"\x0a" + bytes(7) + b'{"a": {"x"', "the header of the safetensors file is invalid"),
         (pack("config.json", MODEL)[:-30], "the archive is damaged"),
-        (pack("config.json", b"{}"), "no layer configuration"),
+        (pack("config.json", b"{}"), "not a model's description"),
         (b"hello world", "not a supported model file"),
         (b"\x08\x01\x08\x01", "it is not a supported model file"),
         (b"#" * 100_000, "not a supported model file"),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
 from tracklight.analysis.graphs.model import Graph, NodeDetails, TensorSpec
+from tracklight.analysis.graphs.model_files.stablehlo import parse_stablehlo
 from tracklight.analysis.graphs.parsers import parse_graph_file
-from tracklight.analysis.graphs.stablehlo import parse_stablehlo
 from tracklight.errors import FormatError
 
 TEXTS = {name: (FILES / name).read_text() for name in ("step.mlir", "step_located.mlir")}
@@ -91,6 +91,29 @@ def test_debug_info_gives_scopes_and_source_lines() -> None:
     assert re.fullmatch(r"make.py:\d+ in step", details["step/encoder/dot_general"].source)
     assert "step/loop/while/cond/compare" in details
     assert details["step/choice/case"].outputs == (TensorSpec("float32", ()),)
+
+
+NAMED_RESULTS = """
+module @jit_top {
+  func.func public @main(%arg0: tensor<6x6xf32>) -> (tensor<6x2xf32>, tensor<6x2xi32>) {
+    %values, %indices = chlo.top_k(%arg0, k = 2) : tensor<6x6xf32> -> (tensor<6x2xf32>, tensor<6x2xi32>)
+    %sorted:2, %last = chlo.other(%indices) : tensor<6x2xi32> -> (tensor<1xi32>, tensor<2xi32>, tensor<3xi32>)
+    return %sorted#1, %last, %values : tensor<2xi32>, tensor<3xi32>, tensor<6x2xf32>
+  }
+}
+"""  # noqa: E501
+
+
+def test_results_with_names_of_their_own() -> None:
+    graph = parse_graph_file("top.mlir", NAMED_RESULTS.encode())
+    assert graph.ops == ["Input", "chlo.top_k", "chlo.other", "Output", "Output", "Output"]
+    assert {edge[:3] for edge in edges_of(graph)} == {
+        ("arg0", "0", "chlo.top_k"),
+        ("chlo.top_k", "1", "chlo.other"),
+        ("chlo.other", "1", "result_0"),
+        ("chlo.other", "2", "result_1"),
+        ("chlo.top_k", "0", "result_2"),
+    }
 
 
 def test_types_have_numpy_names() -> None:

@@ -29,6 +29,7 @@ from tracklight.analysis.graphs.model import (
     format_shape,
     locate_problem,
 )
+from tracklight.analysis.graphs.op_docs import find_output_types
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
@@ -54,12 +55,9 @@ _SHAPES = "_output_shapes"
 _SOURCE = "source"
 #: Attributes in which PyTorch's and tracklight's writers pack several values as text.
 _PACKED = ("attr", "parameters")
-#: Attributes with the type of a node's outputs, in order of preference.
+#: Attributes with the type of the outputs of an unknown operation, in order of preference.
 _TYPES = ("output_type", "dtype", "T", "DstT", "out_type")
-#: Attributes with the type of each output, of calls and of iterators.
-_TYPE_LISTS = ("Tout", "output_types", "component_types")
-#: Operations whose attribute ``T`` lists the type of each output, not only those of inputs.
-_LOOPS = frozenset({"While", "StatelessWhile", "IdentityN"})
+_MAX_OUTPUTS = 100_000
 _OUTPUT_SHAPES = "output_shapes"
 _CONSTANT = "Const"
 #: The operation that outputs a handle of a variable.
@@ -323,11 +321,14 @@ def parse_shape(shape: Message) -> Shape:
 def _get_outputs(op: str, values: Mapping[str, Message]) -> tuple[TensorSpec, ...]:
     if op == _HANDLE:
         return (TensorSpec("resource", ()),)
-    listed = _list_output_types(op, values)
-    if listed:
-        shapes = _list_shapes(values) if _SHAPES in values or _OUTPUT_SHAPES in values else []
-        shapes += [None] * (len(listed) - len(shapes))
-        return tuple(map(TensorSpec, listed, shapes))
+    declared = _list_declared_types(op, values)
+    if declared is not None:
+        shapes = _list_shapes(values)
+        # Without the shapes of outputs, the only shape is that of the only output.
+        if len(declared) > 1 and not (_SHAPES in values or _OUTPUT_SHAPES in values):
+            shapes = []
+        shapes += [None] * (len(declared) - len(shapes))
+        return tuple(map(TensorSpec, declared, shapes))
     shapes = _list_shapes(values)
     types = _list_types(values)
     # A single type applies to all outputs.
@@ -349,13 +350,31 @@ def _list_shapes(values: Mapping[str, Message]) -> list[Shape]:
     return [None] if any(key in values for key in _TYPES) else []
 
 
-def _list_output_types(op: str, values: Mapping[str, Message]) -> list[str]:
-    """Return the type of each output of a call, loop or iterator; empty for other operations."""
-    keys = [*_TYPE_LISTS, *(["T"] if op in _LOOPS else [])]
-    value = next((values[key] for key in keys if key in values), None)
-    if value is None or value.WhichOneof("value") != "list":
-        return []
-    return [get_dtype_name(number) for number in value.list.type]
+def _list_declared_types(op: str, values: Mapping[str, Message]) -> list[str] | None:
+    """Return the type of each output as TensorFlow declares the operation; None if unknown.
+
+    Writers for other frameworks use names of operations of TensorFlow without their attributes.
+    """
+    declared = find_output_types(op)
+    if declared is None:
+        return None
+    types: list[str] = []
+    for output in declared:
+        kind, _, count = output.partition("*")
+        if kind.startswith("="):
+            names = [kind[1:]]
+        elif kind not in values:
+            return None
+        elif values[kind].WhichOneof("value") == "list":
+            names = [get_dtype_name(number) for number in values[kind].list.type]
+        elif values[kind].WhichOneof("value") == "type":
+            names = [get_dtype_name(values[kind].type)]
+        else:
+            return None
+        if count and count not in values:
+            return None
+        types += names * (min(values[count].i, _MAX_OUTPUTS) if count else 1)
+    return types
 
 
 def _list_types(values: Mapping[str, Message]) -> list[str]:
@@ -467,6 +486,11 @@ def _merge_graphs(graphs: Sequence[Graph]) -> Graph:
             for scope, graph in zip(scopes, graphs, strict=True)
             for problem in graph.problems
         ),
+        {
+            int(start) + node: reader
+            for start, graph in zip(starts, graphs, strict=False)
+            for node, reader in graph.weights.items()
+        },
     )
 
 

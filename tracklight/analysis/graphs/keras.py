@@ -45,7 +45,8 @@ def parse_keras(data: bytes) -> Graph:
         ) from error
     if not isinstance(model, dict) or not isinstance(model.get("config"), dict):
         raise FormatError(
-            "graphs.keras_no_layers", "the model's description has no layer configuration"
+            "graphs.keras_no_layers",
+            "it is JSON, but not a model's description as model.to_json() returns it",
         )
     try:
         return _ModelReader(model).build_graph()

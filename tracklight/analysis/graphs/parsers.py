@@ -24,6 +24,7 @@ from tracklight.analysis.graphs.model_files.exported_program import (
 )
 from tracklight.analysis.graphs.model_files.graph_builder import ModelArchive
 from tracklight.analysis.graphs.model_files.properties import read_properties
+from tracklight.analysis.graphs.model_files.stablehlo import is_stablehlo, parse_stablehlo
 from tracklight.analysis.graphs.model_files.tflite import TFLITE_MAGIC, parse_tflite
 from tracklight.analysis.graphs.model_files.torch_parameters import add_parameter_shapes
 from tracklight.analysis.graphs.model_files.torchscript import is_torchscript, parse_torchscript
@@ -38,7 +39,6 @@ from tracklight.analysis.graphs.model_files.weight_files import (
     parse_safetensors_archive,
 )
 from tracklight.analysis.graphs.onnx import parse_onnx
-from tracklight.analysis.graphs.stablehlo import is_stablehlo, parse_stablehlo
 from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
@@ -64,11 +64,12 @@ _DAMAGED = frozenset(
         "graphs.text_too_large",
     }
 )
-#: Magic bytes of files without a readable graph, and what to do instead.
-_UNSUPPORTED = {
-    b"\x80": "a pickle, which is not opened for security reasons; export the model as ONNX",
-    b"\x1f\x8b": "compressed; decompress it first",
-}
+_PICKLE_MAGIC = b"\x80"
+_GZIP_MAGIC = b"\x1f\x8b"
+_MLIR_BYTECODE_MAGIC = b"ML\xefR"
+_HLO_TEXT_START = "HloModule "
+#: Names of model files, to recognize an archive of them.
+_MODEL_SUFFIXES = (".h5", ".keras", ".mlir", ".onnx", ".pb", ".pbtxt", ".pt2", ".tflite")
 _ZIP_MAGIC = b"PK\x03\x04"
 #: How many bytes of a file are examined to detect a text format.
 _HEAD_BYTES = 64 << 10
@@ -132,9 +133,20 @@ def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
     # The length at its start may look like the magic bytes of another format.
     if is_safetensors(data):
         return parse_safetensors
-    for magic, description in _UNSUPPORTED.items():
-        if data.startswith(magic):
-            raise FormatError("graphs.wrong_kind", "it is {description}", description=description)
+    if data.startswith(_PICKLE_MAGIC):
+        raise FormatError(
+            "graphs.pickle",
+            "it is a pickle, which is not opened for security reasons; save the model with "
+            "torch.export.save, or export it as ONNX",
+        )
+    if data.startswith(_GZIP_MAGIC):
+        raise FormatError("graphs.compressed", "it is compressed; decompress it first")
+    if data.startswith(_MLIR_BYTECODE_MAGIC):
+        raise FormatError(
+            "graphs.mlir_bytecode",
+            "it is MLIR bytecode; write StableHLO as text, with mlir_module() of a jax.export "
+            "module or with jax.jit(f).lower(x).as_text()",
+        )
     if data[4:8] == TFLITE_MAGIC:
         return parse_tflite
     if data.startswith(HDF5_MAGIC):
@@ -148,7 +160,13 @@ def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
     text = _find_text_head(data[:_HEAD_BYTES])
     if text is not None and is_stablehlo(text):
         return _parse_stablehlo_bytes
-    if text is not None and (find_message_type(text) or name.endswith("txt")):
+    if text is not None and text.startswith(_HLO_TEXT_START):
+        raise FormatError(
+            "graphs.compiled_hlo",
+            "it is a program that XLA has compiled; write StableHLO as text with "
+            "jax.jit(f).lower(x).as_text()",
+        )
+    if text is not None and (find_message_type(text) or name.endswith(("pbtxt", "prototxt"))):
         return lambda data: parse_pbtxt(data.decode("utf-8-sig", "replace"))
     return _choose_message_parser(data)
 
@@ -174,9 +192,28 @@ def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
         return _parse_saved_model
     if (1, LENGTH_DELIMITED) in fields and (3, LENGTH_DELIMITED) in fields:
         return _parse_meta_graph
+    if _is_meta_graph(data):
+        return _parse_meta_graph
     if fields & {(1, LENGTH_DELIMITED), (2, LENGTH_DELIMITED)}:
         return parse_graphdef
     raise FormatError("graphs.unknown_format", "it is not a supported model file")
+
+
+def _is_meta_graph(data: bytes) -> bool:
+    """Return whether field 2 is the graph of a ``MetaGraphDef``, not the library of a GraphDef.
+
+    Both messages have fields 1 and 2, and a meta graph need not have any other. The first node of
+    a graph starts with its name, the first function of a library with its signature, a message.
+    """
+    try:
+        field = next(it for it in iter_fields(data, 0, len(data)) if it.number == 2)
+        node = next(iter_fields(data, field.start, field.end))
+        name = next(iter_fields(data, node.start, node.end))
+    except (FormatError, StopIteration):
+        return False
+    numbers = {it.number for it in (field, node, name) if it.wire_type == LENGTH_DELIMITED}
+    text = data[name.start : name.end].decode("utf-8", "replace")
+    return numbers == {1, 2} and text.isprintable()
 
 
 def _parse_archive(data: bytes) -> Graph:
@@ -191,6 +228,16 @@ def _parse_archive(data: bytes) -> Graph:
         return parse_safetensors_archive(archive)
     if KERAS_CONFIG in archive.names:
         return parse_keras_archive(archive, data)
+    if archive.find("data.pkl"):
+        raise FormatError(
+            "graphs.pickled_weights",
+            "it has pickled weights and no graph; save the model with torch.export.save or "
+            "torch.jit.save, or export it as ONNX",
+        )
+    if any(name.endswith(_MODEL_SUFFIXES) for name in archive.names):
+        raise FormatError(
+            "graphs.archive_of_models", "it is an archive; extract it and open the model file in it"
+        )
     raise FormatError(
         "graphs.unknown_archive",
         "it is an archive, but neither a .keras file nor a model of torch.export (.pt2) or "

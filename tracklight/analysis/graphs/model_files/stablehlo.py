@@ -28,9 +28,13 @@ from tracklight.errors import FormatError
 from tracklight.util.parsing import format_source_line
 
 _ENTRY = "main"
+#: Dialects with operations of StableHLO; a small module may have nothing but one of another kind.
+_DIALECT = re.compile(r"\b(?:stablehlo|chlo|mhlo)\.")
 _FUNCTION = re.compile(r"func\.func\b[^@]*@([\w.$-]+|\"[^\"]*\")\((.*)$")
 
-_OPERATION = re.compile(r'(?:%([\w.$-]+)(?::\d+)? = )?"?([a-z_][\w$.]*)"?(.*)$')
+_OPERATION = re.compile(r'((?:%[\w.$-]+(?::\d{1,9})?(?:, | = )){0,1000})"?([a-z_][\w$.]*)"?(.*)$')
+#: A name of one or several results: ``%0``, ``%0:2``.
+_RESULT = re.compile(r"%([\w.$-]+)(?::(\d{1,9}))?")
 _ARGUMENT = re.compile(r"%([\w.$-]+): ([^%]*)")
 _VALUE = re.compile(r"%([\w.$-]+)(?:#(\d+))?")
 #: ``%iterArg = %init``: a value inside of a loop and the one outside that it starts with.
@@ -65,7 +69,7 @@ _MAX_LOCATION_STEPS = 20
 
 def is_stablehlo(text: str) -> bool:
     """Return whether a text, or the start of one, looks like StableHLO."""
-    return "stablehlo." in text and "func.func" in text
+    return "func.func" in text and _DIALECT.search(text) is not None
 
 
 def parse_stablehlo(text: str) -> Graph:
@@ -183,8 +187,10 @@ class FunctionParser:
         node.functions = tuple(_CALLEE.findall(rest)) if op == "call" else ()
         for inner, value, output in _LOOP_VALUE.findall(rest):
             self._values[inner] = self._resolve(value, output)
-        if match[1]:
-            self._values[match[1]] = _ValueRef(node, "0")
+        first = 0
+        for result, count in _RESULT.findall(match[1]):
+            self._values[result] = _ValueRef(node, str(first))
+            first += int(count or 1)
         if op == "while" or rest.endswith("{"):
             self._regions.append(_Region(node, op if op == "while" else "0"))
 
@@ -263,7 +269,10 @@ class FunctionParser:
 
     def _resolve(self, value: str, output: str) -> _ValueRef:
         reference = self._values.get(value) or _ValueRef(f"%{value}", "0")
-        return reference._replace(output=output) if output else reference
+        if not output:
+            return reference
+        # The second of three results that begin with another name: ``%a, %b:3 = ``, ``%b#1``.
+        return reference._replace(output=str(int(reference.output) + int(output)))
 
 
 def _describe(node: _Node) -> NodeDetails:
