@@ -9,6 +9,7 @@ functions are inlined, so that the scopes of nodes are the modules of the model.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,6 +56,9 @@ _LIST_OPERATORS = frozenset(
         "vsplit",
     )
 )
+#: Operators that change the list that is their first argument. Those that change a tensor end with
+#: an underscore.
+_LIST_CHANGES = frozenset(f"aten::{name}" for name in ("append", "clear", "extend", "insert"))
 #: Functions that only tell the compiler a type; the value is the last argument.
 _CASTS = {"annotate", "unchecked_cast", "uninitialized"}
 _BINARY = {
@@ -144,8 +148,10 @@ class _Interpreter:
         self._classes: dict[str, _Class] = {}
         self._functions: dict[str, ast.FunctionDef] = {}
         self._weights: dict[tuple[str, ...], _Value] = {}
-        #: The items of tuples, by the name of the tuple.
-        self.tuples: dict[str, list[_Any]] = {}
+        #: The items of tuples and lists, by the name of the tuple or list.
+        self.items: dict[str, list[_Any]] = {}
+        #: The names of lists whose items are not known.
+        self.lists: set[str] = set()
         self._count = 0
         self._skipped: set[str] = set()
         pickle = archive.find("data.pkl") or ""
@@ -220,7 +226,7 @@ class _Interpreter:
                 max_depth=_MAX_DEPTH,
             )
         names = [argument.arg for argument in function.args.args]
-        scope_of_call = _Scope(self, scope, depth)
+        scope_of_call = _Scope(self, function, scope, depth)
         defaults = function.args.defaults
         for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
             scope_of_call.variables[name] = scope_of_call.evaluate(default)
@@ -330,8 +336,16 @@ class _Interpreter:
 class _Scope:
     """The variables of a function that is being interpreted."""
 
-    def __init__(self, interpreter: _Interpreter, scope: str, depth: int) -> None:
+    def __init__(
+        self, interpreter: _Interpreter, function: ast.FunctionDef, scope: str, depth: int
+    ) -> None:
         self.variables: dict[str, _Any] = {}
+        #: How often each variable is read.
+        self._uses = Counter(
+            node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        )
         self._interpreter = interpreter
         self._scope = scope
         self._depth = depth
@@ -413,13 +427,20 @@ class _Scope:
                 if isinstance(element, ast.Name):
                     self.variables[element.id] = part
         elif isinstance(target, ast.Name):
-            self.variables[target.id] = self.evaluate(expression)
+            value = self.evaluate(expression)
+            # PyTorch and Netron draw a list as a node unless it is an argument of one call.
+            is_list = isinstance(_skip_casts(expression), ast.List)
+            if isinstance(value, list) and is_list and self._uses[target.id] > 1:
+                value = self._construct("ListConstruct", value)
+            self.variables[target.id] = value
         else:
             self.evaluate(expression)
 
     def _unpack(self, value: _Any, count: int) -> list[_Any]:
-        results = self._interpreter.add_node("prim::TupleUnpack", [value], {}, self._scope, count)
-        known = self._interpreter.tuples.get(value.name) if isinstance(value, _Value) else None
+        is_list = isinstance(value, _Value) and value.name in self._interpreter.lists
+        kind = "ListUnpack" if is_list else "TupleUnpack"
+        results = self._interpreter.add_node(f"prim::{kind}", [value], {}, self._scope, count)
+        known = self._interpreter.items.get(value.name) if isinstance(value, _Value) else None
         if known is None or len(known) != count:
             return [*results]
         # Literals stay known: a branch can depend on a flag that a function returns.
@@ -427,12 +448,12 @@ class _Scope:
         return [item if isinstance(item, _Literal) else result for item, result in pairs]
 
     def _construct(self, kind: str, values: list[_Any]) -> _Any:
-        """Add a node that makes a tuple or a dictionary of tensors, as PyTorch and Netron do."""
+        """Add a node that makes a collection of tensors, as PyTorch and Netron do."""
         if not any(True for _ in _iter_values(values)):
             return values
         (result,) = self._interpreter.add_node(f"prim::{kind}", values, {}, self._scope)
-        if kind == "TupleConstruct":
-            self._interpreter.tuples[result.name] = values
+        if kind != "DictConstruct":
+            self._interpreter.items[result.name] = values
         return result
 
     # ---- Expressions
@@ -532,7 +553,18 @@ class _Scope:
         if isinstance(function, ast.Attribute) and (name is None or is_local):
             return self._call_method(function, arguments, keywords, outputs)
         op = _get_operator(name or "")
-        return self._add_call(op, arguments, keywords, outputs)
+        result = self._add_call(op, arguments, keywords, outputs)
+        is_in_place = op.endswith("_") and not op.endswith("__")
+        if arguments and (is_in_place or op in _LIST_CHANGES):
+            self._replace(arguments[0], result)
+        return result
+
+    def _replace(self, value: _Any, changed: _Any) -> None:
+        """Let the variables with a value that was changed in place have the result."""
+        is_known = isinstance(value, (_Value, list))
+        for name, known in self.variables.items():
+            if is_known and (known is value or (isinstance(known, _Value) and known == value)):
+                self.variables[name] = changed
 
     def _call_method(
         self,
@@ -559,6 +591,8 @@ class _Scope:
         is_list = outputs > 1 and op in _LIST_OPERATORS
         count = 1 if is_list else outputs
         results = self._interpreter.add_node(op, inputs, attributes, self._scope, count)
+        if op in _LIST_OPERATORS and outputs == 1:
+            self._interpreter.lists.add(results[0].name)
         if is_list:
             return [
                 *self._interpreter.add_node(
@@ -588,6 +622,13 @@ def _iter_values(value: Any) -> Iterator[_Value]:
     elif isinstance(value, list):
         for item in value:
             yield from _iter_values(item)
+
+
+def _skip_casts(node: ast.expr) -> ast.expr:
+    """Return the expression in ``annotate(List[Tensor], …)``."""
+    while isinstance(node, ast.Call) and _get_dotted_name(node.func) in _CASTS and node.args:
+        node = node.args[-1]
+    return node
 
 
 def _format(value: Any) -> str:
