@@ -7,11 +7,14 @@ Usage::
     python tests/data/netron/make.py nested NETRON       # .keras and .h5 with models in models
     python tests/data/netron/make.py torch NETRON        # .pt, .pt2, .onnx and .safetensors
     python tests/data/netron/make.py tuples NETRON       # .pt with tuples, lists and dictionaries
+    python tests/data/netron/make.py classics NETRON     # .pt, .pt2 and .onnx of classics.py
     python tests/data/netron/make.py jax NETRON          # StableHLO
 
-NETRON is a checkout of https://github.com/lutzroeder/netron. The files go into an archive, the
-counts that ``count.mjs`` gets from Netron's parsers into ``FRAMEWORK.json``. All weights are zero,
-so that the archives are small; they have the shapes of the architectures.
+NETRON is a checkout of https://github.com/lutzroeder/netron, or a folder with the files of its
+Python package in ``source`` and its ``mock.js`` in ``test``. The files go into an archive, the
+counts that ``count.mjs`` gets from Netron's parsers into ``FRAMEWORK.json``. ``classics`` needs
+onnxscript. All weights are zero, so that the archives are small; they have the shapes of the
+architectures.
 """
 
 from __future__ import annotations
@@ -333,6 +336,22 @@ def write_tuples(folder: Path) -> None:
         torch.jit.save(torch.jit.script(module.eval()), folder / f"{name}_script.pt")
 
 
+def write_classics(folder: Path) -> None:
+    """Write frozen TorchScript, exported programs, and ONNX by the newer exporter."""
+    import torch
+    from classics import make_classics
+
+    for name, module, example in make_classics():
+        for parameter in module.parameters():
+            torch.nn.init.zeros_(parameter.requires_grad_(False))
+        module.eval()
+        frozen = torch.jit.freeze(torch.jit.trace(module, example))
+        torch.jit.save(frozen, folder / f"{name}.pt")
+        torch.export.save(torch.export.export(module, example), folder / f"{name}.pt2")
+        path = str(folder / f"{name}.onnx")
+        torch.onnx.export(module, example, path, dynamo=True, external_data=False, verbose=False)
+
+
 def make_jax_functions() -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     import jax
     import jax.numpy as jnp
@@ -399,6 +418,7 @@ def main(framework: str, netron: str) -> None:
         "nested": write_nested,
         "torch": write_torch,
         "tuples": write_tuples,
+        "classics": write_classics,
         "jax": write_jax,
     }[framework]
     with tempfile.TemporaryDirectory() as temporary:
