@@ -9,8 +9,10 @@ The suite is split into groups, each a pytest run with processes of its own:
 - ``ray-shards`` repeats tests of reading, queries and live updates with ``--cluster local:2``.
 
 The quick tier runs ``unit`` without slow tests and the browser smoke test; the full tier runs
-everything. The end of the output merges all groups: every skip with its reason, the slowest
-tests, leaked processes and one line of totals. The exit status is 1 if anything failed.
+everything. Groups run side by side as long as there are not more than `MAX_WORKERS` workers,
+because browser tests and tests of subprocesses leave a processor idle for a third of their time.
+The end of the output merges all groups: every skip with its reason, the slowest tests, leaked
+processes and one line of totals. The exit status is 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ import time
 import uuid
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 
 import psutil
 
@@ -36,12 +40,16 @@ FRAMEWORKS = ROOT / "tests" / "frameworks"
 QUICK = "(not slow and not browser) or smoke"
 MAX_TEST_S = 30.0
 SLOWEST = 20
-#: A group that takes longer is killed; the slowest needs about eight minutes on two cores.
+#: A group that takes longer is killed.
 MAX_GROUP_S = 3600.0
+#: Workers of all groups that run at the same time. Each waits for part of its time, for a browser
+#: or a process that it started.
+MAX_WORKERS = 2 * max(os.cpu_count() or 1, 2)
 #: Set for every process of a run, so that those that outlive it can be found.
 SESSION_VARIABLE = "TRACKLIGHT_TEST_SESSION"
 
-
+#: Groups below tests/frameworks that take minutes; they start before the others.
+LONG_GROUPS = ("ray", "subprocesses")
 #: Repeated with two shards on Ray. Every log starts two processes, so these are few.
 SHARD_TESTS = (
     "tests/index/test_last_points.py",
@@ -58,17 +66,26 @@ class Group:
     paths: tuple[str, ...]
     in_quick_tier: bool = False
     workers: int = 2
+    #: Groups that start Ray do not run at the same time: programs find each other's clusters.
+    starts_ray: bool = False
 
 
 def list_groups() -> list[Group]:
+    """Return all groups; those that take longest are first."""
     groups = [
-        Group("unit", ("tests", "--ignore=tests/web", "--ignore=tests/frameworks"), True),
         Group("browser", ("tests/web",), True),
+        Group("unit", ("tests", "--ignore=tests/web", "--ignore=tests/frameworks"), True),
     ]
-    for folder in sorted(FRAMEWORKS.iterdir()):
+    folders = [folder for folder in FRAMEWORKS.iterdir() if folder.is_dir()]
+    folders.sort(key=lambda folder: (folder.name not in LONG_GROUPS, folder.name))
+    for folder in folders:
         if any(folder.glob("test_*.py")):
-            groups.append(Group(folder.name, (f"tests/frameworks/{folder.name}",)))
-    groups.append(Group("ray-shards", ("--cluster=local:2", *SHARD_TESTS), workers=1))
+            path = f"tests/frameworks/{folder.name}"
+            # Importing a framework takes seconds in every worker, and so does starting Ray.
+            is_ray = folder.name == "ray"
+            groups.append(Group(folder.name, (path,), workers=1, starts_ray=is_ray))
+    shard_paths = ("--cluster=local:2", *SHARD_TESTS)
+    groups.append(Group("ray-shards", shard_paths, workers=1, starts_ray=True))
     return groups
 
 
@@ -121,24 +138,74 @@ def _outcome(case: ElementTree.Element) -> str:
     return "skipped" if case.find("skipped") is not None else "passed"
 
 
-def run_group(group: Group, tier: str, junit: Path, options: list[str], session: str) -> int:
+def run_group(group: Group, tier: str, junit: Path, options: list[str]) -> tuple[int, list[str]]:
+    """Run the tests of a group; return the exit status and one line per leaked process."""
     command = [sys.executable, "-m", "pytest", *group.paths, f"--junitxml={junit}"]
     # A worker that crashes fails its test; the scheduler would wait forever for a restarted one.
     command += ["-n", str(group.workers), "--dist", "loadfile"]
     command += ["--no-loadscope-reorder", "--max-worker-restart=0"]
+    if sys.stdout.isatty():
+        command += ["--color=yes"]
     if tier == "quick":
         command += ["-m", QUICK]
-    print(f"\n--- {group.name} ---", flush=True)
+    session = uuid.uuid4().hex
     environment = {**os.environ, SESSION_VARIABLE: session}
     # Hundreds of processes import the package and the tests: compile them once.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    with subprocess.Popen([*command, *options], cwd=ROOT, env=environment) as process:
+    with subprocess.Popen(
+        [*command, *options],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        printer = Thread(target=print_lines, args=(group.name, process.stdout), daemon=True)
+        printer.start()
         try:
-            return process.wait(MAX_GROUP_S)
+            status = process.wait(MAX_GROUP_S)
         except subprocess.TimeoutExpired:
             print(f"Error: {group.name} did not end within {MAX_GROUP_S:.0f} s", file=sys.stderr)
             process.kill()
-            return 1
+            status = 1
+        leaked = end_leaked(session)
+        printer.join()  # Leaked processes could keep the pipe open.
+    return status, leaked
+
+
+def print_lines(name: str, lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"{name}: {line.rstrip()}", flush=True)
+
+
+def run_groups(groups: list[Group], tier: str, options: list[str]) -> Report:
+    """Run groups side by side, the first ones first."""
+    report = Report()
+    waiting = list(groups)
+    running: dict[Future[tuple[int, list[str]]], Group] = {}
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(len(groups) or 1) as executor:
+        while waiting or running:
+            for group in list(waiting):
+                if can_start(group, running.values()):
+                    waiting.remove(group)
+                    print(f"--- {group.name} ---", flush=True)
+                    junit = Path(folder) / f"{group.name}.xml"
+                    running[executor.submit(run_group, group, tier, junit, options)] = group
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                group = running.pop(future)
+                status, leaked = future.result()
+                report.add_group(group, status, Path(folder) / f"{group.name}.xml")
+                report.problems += leaked
+    return report
+
+
+def can_start(group: Group, running: Collection[Group]) -> bool:
+    if group.starts_ray and any(other.starts_ray for other in running):
+        return False
+    workers = sum(other.workers for other in running)
+    return not running or workers + group.workers <= MAX_WORKERS
 
 
 def iter_leaked(session: str) -> Iterator[psutil.Process]:
@@ -172,18 +239,13 @@ def main() -> int:
     parser.add_argument("--group", action="append", help="run only this group; may be repeated")
     arguments, options = parser.parse_known_args()
 
-    report = Report()
-    session = uuid.uuid4().hex
-    with tempfile.TemporaryDirectory() as folder:
-        for group in list_groups():
-            if arguments.group and group.name not in arguments.group:
-                continue
-            if arguments.tier == "quick" and not group.in_quick_tier:
-                continue
-            junit = Path(folder) / f"{group.name}.xml"
-            status = run_group(group, arguments.tier, junit, options, session)
-            report.add_group(group, status, junit)
-            report.problems += end_leaked(session)
+    groups = [
+        group
+        for group in list_groups()
+        if (not arguments.group or group.name in arguments.group)
+        and (group.in_quick_tier or arguments.tier == "all")
+    ]
+    report = run_groups(groups, arguments.tier, options)
     report.print()
     return 1 if report.counts["failed"] or report.problems else 0
 

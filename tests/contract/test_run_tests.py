@@ -1,0 +1,34 @@
+"""Which groups of tests run side by side."""
+
+from __future__ import annotations
+
+from tools.run_tests import MAX_WORKERS, Group, can_start, list_groups
+
+
+def test_groups_share_the_workers() -> None:
+    group = Group("some", (), workers=2)
+    assert can_start(group, [])
+    assert can_start(group, [Group("other", (), workers=MAX_WORKERS - 2)])
+    assert not can_start(group, [Group("other", (), workers=MAX_WORKERS - 1)])
+
+
+def test_a_group_with_too_many_workers_runs_alone() -> None:
+    group = Group("large", (), workers=MAX_WORKERS + 1)
+    assert can_start(group, [])
+    assert not can_start(group, [Group("other", (), workers=1)])
+
+
+def test_only_one_group_starts_ray() -> None:
+    ray, shards, torch = (
+        next(group for group in list_groups() if group.name == name)
+        for name in ("ray", "ray-shards", "torch")
+    )
+    assert not can_start(shards, [ray])
+    assert not can_start(ray, [shards])
+    assert can_start(torch, [ray])
+
+
+def test_every_framework_has_a_group_and_long_ones_start_first() -> None:
+    names = [group.name for group in list_groups()]
+    assert {"jax", "ray", "subprocesses", "tensorflow", "torch"} < set(names)
+    assert names[:4] == ["browser", "unit", "ray", "subprocesses"]
