@@ -13,8 +13,7 @@ from tests.analysis.experiments.helpers import open_board
 from tracklight import hparams as hp
 from tracklight.dashboards.hparams.schemas import SessionsRequest
 from tracklight.errors import LogError, MissingDependencyError, UsageError
-from tracklight.hparams.optuna_search import SearchTrial
-from tracklight.hparams.optuna_studies import StudyMirror, follow_studies
+from tracklight.hparams.optuna_studies import SearchTrial, StudyMirror, follow_studies
 
 optuna = pytest.importorskip("optuna")
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.index import loops_python
-from tracklight.index.loops import Loops
+from tracklight.index.loops import Loops, NumpyLoops
 
 try:
     from tracklight.index import _loops
 except ImportError:
     _loops = None  # type: ignore[assignment]
 
+numpy_loops = NumpyLoops()
 needs_kernel = pytest.mark.skipif(_loops is None, reason="the kernel has not been compiled")
 
 BOTH = [
-    pytest.param(loops_python, id="python"),
+    pytest.param(numpy_loops, id="python"),
     pytest.param(_loops, id="compiled", marks=needs_kernel),
 ]
 
@@ -40,35 +40,35 @@ class TestCompiledMatchesPython:
     @given(columns)
     def test_find_extremes(self, value: np.ndarray) -> None:
         compiled, plain = np.full(3, -7), np.full(3, -7)
-        assert _loops.find_extremes(value, compiled) == loops_python.find_extremes(value, plain)
+        assert _loops.find_extremes(value, compiled) == numpy_loops.find_extremes(value, plain)
         assert compiled.tolist() == plain.tolist()
 
     @given(columns)
     def test_is_sorted(self, value: np.ndarray) -> None:
-        assert _loops.is_sorted(value) == loops_python.is_sorted(value)
+        assert _loops.is_sorted(value) == numpy_loops.is_sorted(value)
         finite = np.sort(value[np.isfinite(value)])
-        assert _loops.is_sorted(finite) and loops_python.is_sorted(finite)
+        assert _loops.is_sorted(finite) and numpy_loops.is_sorted(finite)
         assert _loops.is_sorted(finite.astype(np.int64))
 
     @given(columns, st.floats(0, 0.999))
     def test_ema(self, value: np.ndarray, weight: float) -> None:
-        both = [fill(loops.ema, value, weight) for loops in (_loops, loops_python)]
+        both = [fill(loops.ema, value, weight) for loops in (_loops, numpy_loops)]
         np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-9)
 
     @given(columns, st.floats(0.1, 1e6), st.integers(0, 10**15))
     def test_time_ema(self, value: np.ndarray, half_life: float, first: int) -> None:
         step = first + np.cumsum(np.arange(len(value)) % 4)
-        both = [fill(loops.time_ema, value, step, half_life) for loops in (_loops, loops_python)]
+        both = [fill(loops.time_ema, value, step, half_life) for loops in (_loops, numpy_loops)]
         np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-9)
 
     @given(columns, st.integers(0, 90), st.integers(0, 90))
     def test_mean(self, value: np.ndarray, before: int, after: int) -> None:
-        both = [fill(loops.mean, value, before, after) for loops in (_loops, loops_python)]
+        both = [fill(loops.mean, value, before, after) for loops in (_loops, numpy_loops)]
         np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-9)
 
     @given(columns, st.integers(0, 90), st.integers(0, 90))
     def test_median(self, value: np.ndarray, before: int, after: int) -> None:
-        both = [fill(loops.median, value, before, after) for loops in (_loops, loops_python)]
+        both = [fill(loops.median, value, before, after) for loops in (_loops, numpy_loops)]
         # Subnormal numbers lose their last bit when they are halved.
         np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-300)
 
@@ -79,7 +79,7 @@ class TestCompiledMatchesPython:
         edges = np.linspace(0, 50, width + 1)
         both = np.zeros((2, 4, width))
         _loops.reduce(x, value, value + 1, edges, both[0])
-        loops_python.reduce(x, value, value + 1, edges, both[1])
+        numpy_loops.reduce(x, value, value + 1, edges, both[1])
         np.testing.assert_array_equal(*both)
 
 

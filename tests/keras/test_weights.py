@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.keras.weights import render_weight
+from tracklight.keras.model import render_weight
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ import pytest
 import tracklight
 from tests.index import logs
 from tests.server.waiting import wait_until
+from tracklight import notebook
 from tracklight.errors import TracklightError, UsageError
-from tracklight.notebook import boards, launch
+from tracklight.notebook import launch
 from tracklight.server.instances import list_instances
 
 
@@ -132,11 +133,11 @@ def test_registers_tensorboard_magic_only_without_tensorboard(
 
 
 def test_keeps_backslashes_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert boards.split_line("--logdir 'my logs' --port 6006 # note") == [
+    assert notebook.split_line("--logdir 'my logs' --port 6006 # note") == [
         "--logdir",
         "my logs",
         "--port",
         "6006",
     ]
-    monkeypatch.setattr(boards.os, "name", "nt")
-    assert boards.split_line(r'--logdir E:\tf20\keras_log --tag "a b"')[1] == r"E:\tf20\keras_log"
+    monkeypatch.setattr(notebook.os, "name", "nt")
+    assert notebook.split_line(r'--logdir E:\tf20\keras_log --tag "a b"')[1] == r"E:\tf20\keras_log"

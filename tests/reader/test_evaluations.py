@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fairness.test_evaluate import ARGUMENTS, COLUMNS
-from tracklight.cli.main import main
+from tracklight.cli import main
 from tracklight.fairness import evaluate
 
 TFMA = Path(__file__).parents[1] / "analysis" / "fairness" / "data"

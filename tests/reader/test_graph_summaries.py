@@ -10,7 +10,7 @@ import pytest
 from tests.archives import extract
 from tests.index import logs
 from tracklight.cli import main
-from tracklight.cli.demo.resnet import write_resnet
+from tracklight.cli.demo.graphs import write_resnet
 
 DATA = Path(__file__).parent.parent / "data"
 CORPUS = DATA / "corpus"

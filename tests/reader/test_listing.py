@@ -9,7 +9,8 @@ import pytest
 import tracklight
 from tests import builders as b
 from tests.small_log import NAME, write
-from tracklight.reader.listing import encode_listing, escape_unprintable, iter_listing_lines
+from tracklight.cli.inspect import encode_listing, iter_listing_lines
+from tracklight.logdir.names import escape_unprintable
 
 
 def inspect(logdir: Any) -> Any:

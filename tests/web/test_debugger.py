@@ -17,7 +17,7 @@ from tests.web.conftest import board_fixture
 from tests.web.debugger_log import write_dead_units, write_dump
 from tests.web.waiting import get_stable_url
 from tracklight.cli import main
-from tracklight.cli.demo.divergence import write_divergence
+from tracklight.cli.demo.faulty_models import write_divergence
 from tracklight.server.page import PAGE_DIR
 
 pytestmark = pytest.mark.browser

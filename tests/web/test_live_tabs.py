@@ -24,7 +24,7 @@ from tests.web.live_updates import count_streams, set_hidden
 from tests.web.locators import connection_status, run_row
 from tests.web.scalar_log import loss, scalar_records, write_scalar_log
 from tests.web.waiting import wait_for_condition
-from tracklight.reader.opening import create_catalog
+from tracklight.reader import create_catalog
 from tracklight.server.app import Settings
 from tracklight.server.serve import MountedApp
 

@@ -17,7 +17,7 @@ from tracklight.analysis.tables.columns import make_column
 from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.formats.media import encode_png
-from tracklight.reader.opening import create_catalog
+from tracklight.reader import create_catalog
 from tracklight.server.app import Settings
 from tracklight.server.serve import Board
 

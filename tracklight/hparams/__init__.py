@@ -6,8 +6,8 @@
 `hparams_config` optionally describes the hyperparameters and metrics of all runs, once, in the
 directory above them. `search` runs a hyperparameter search with Optuna.
 
-`session` describes hyperparameters and metrics and logs the start and end of a run, `optuna_search`
-implements `search`, and `optuna_studies` converts existing Optuna studies to event files. May
+`session` describes hyperparameters and metrics and logs the start and end of a run;
+`optuna_studies` implements `search`, and converts existing Optuna studies to event files. May
 import `tracklight.writer` and `tracklight.formats`; Keras and Optuna are only imported when they
 are used.
 """
@@ -22,7 +22,7 @@ from tracklight.writer import warnings
 from tracklight.writer.event_writer import find_active_writer
 
 if TYPE_CHECKING:
-    from tracklight.hparams.optuna_search import search
+    from tracklight.hparams.optuna_studies import search
 
     KerasCallback: Any
 
@@ -110,7 +110,7 @@ def __getattr__(name: str) -> Any:
 
         return create_keras_callback_class()
     if name == "search":
-        from tracklight.hparams.optuna_search import search
+        from tracklight.hparams.optuna_studies import search
 
         return search
     raise AttributeError(f"module 'tracklight.hparams' has no attribute {name!r}")

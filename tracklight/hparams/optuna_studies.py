@@ -1,33 +1,337 @@
-"""Show Optuna studies as runs: convert their storage to event files and keep these up to date.
+"""Optuna: `search` logs every trial of a new study, `follow_studies` shows existing ones as runs.
+
+    def objective(trial):
+        model = build(units=trial["units"], dropout=trial["dropout"])
+        for epoch in range(10):
+            trial.log({"accuracy": train(model, trial["lr"])}, epoch)
+        return evaluate(model)
+
+    space = {"lr": (1e-5, 1e-1, "log"), "units": [16, 32, 64], "dropout": (0.0, 0.5)}
+    study = tracklight.hparams.search(objective, space, n_trials=50, logdir="logs/search")
+
+In a search space, a list is a choice and a tuple ``(low, high)`` or ``(low, high, "log")`` an
+interval, of integers if both bounds are ints. Domains of `tracklight.hparams` and distributions of
+Optuna are accepted as well.
+
+``tracklight serve --optuna`` converts the storage of studies to event files and keeps these up to
+date:
 
     with follow_studies("sqlite:///study.db", directory):
         ...  # trials appear as runs ``<study>/trial-0007`` below the directory
-
-Used by ``tracklight serve --optuna``.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from tracklight.errors import LogError, MissingDependencyError
+from tracklight.errors import LogError, MissingDependencyError, UsageError
 from tracklight.formats import hparams, summary
-from tracklight.formats.hparams import HParamValue
+from tracklight.formats.hparams import HParamValue, Status
 from tracklight.formats.proto import Message
 from tracklight.formats.summary import encode_event, encode_file_version
 from tracklight.formats.tfrecord import encode_record
+from tracklight.hparams.session import (
+    Discrete,
+    Domain,
+    HParam,
+    IntInterval,
+    Metric,
+    RealInterval,
+    build_experiment,
+    log_hparams,
+    log_session_end,
+)
+from tracklight.writer.event_writer import EventWriter
 
 if TYPE_CHECKING:
     import optuna
+    from optuna.distributions import BaseDistribution
+
 
 _log = logging.getLogger(__name__)
+
+# ---- search
+
+Space = Mapping[str | HParam, Any]
+Objective = Callable[["SearchTrial"], float]
+Direction = Literal["minimize", "maximize"]
+PathLike = str | os.PathLike[str]
+
+
+class SearchTrial(Mapping[str, HParamValue]):
+    """One trial of a search: the hyperparameters to use, by name, and a run to log to.
+
+    Attributes:
+        number: Number of the trial.
+        logdir: Directory of its run. Anything else that is logged there belongs to the trial.
+        writer: The event writer of the run.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, HParamValue],
+        optuna_trial: optuna.Trial,
+        logdir: str,
+        metric: str,
+    ) -> None:
+        self.number: int = optuna_trial.number
+        self.logdir = logdir
+        self.writer = EventWriter(logdir)
+        self._values = dict(values)
+        self._optuna_trial = optuna_trial
+        self._metric = metric
+        self._next_step = 0
+
+    def __getitem__(self, name: str) -> HParamValue:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def log(self, metrics: Mapping[str, float], step: int) -> None:
+        """Log scalars.
+
+        Args:
+            metrics: Numbers by tag.
+            step: Their step.
+        """
+        for tag, value in metrics.items():
+            self.writer.scalar(tag, float(value), step)
+
+    def report(self, value: float, step: int) -> None:
+        """Log an intermediate value of the objective and report it to Optuna.
+
+        Raises:
+            optuna.TrialPruned: Optuna stops the trial early.
+        """
+        import optuna
+
+        self.writer.scalar(self._metric, float(value), step)
+        self._next_step = max(self._next_step, step + 1)
+        self._optuna_trial.report(value, step)
+        if self._optuna_trial.should_prune():
+            raise optuna.TrialPruned
+
+    def finish(self, value: float) -> None:
+        """Log the final value of the objective, after the intermediate ones."""
+        self.writer.scalar(self._metric, value, self._next_step)
+
+
+def search(
+    objective: Objective,
+    space: Space,
+    n_trials: int,
+    sampler: Literal["tpe", "random", "grid"] | optuna.samplers.BaseSampler = "tpe",
+    logdir: PathLike = "logs/search",
+    *,
+    direction: Direction = "maximize",
+    metric: str = "objective",
+    seed: int | None = None,
+    study: optuna.Study | None = None,
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
+) -> optuna.Study:
+    """Search for good hyperparameters. Every trial is logged as a run below ``logdir``.
+
+    Args:
+        objective: Called with a `SearchTrial`; returns the value to optimize.
+        space: Hyperparameters by name: a list of choices, ``(low, high)`` or
+            ``(low, high, "log")``, a domain, or an Optuna distribution.
+        n_trials: Number of trials.
+        sampler: How to choose hyperparameters: the name of a sampler or one of Optuna's.
+        logdir: Directory of the search.
+        direction: Whether to minimize or maximize the objective; a given study has its own.
+        metric: Tag under which the value of the objective is logged.
+        seed: Seed of the sampler.
+        study: An existing study to continue.
+        catch: Exceptions of the objective that do not end the search.
+
+    Returns:
+        Optuna's study.
+
+    Raises:
+        UsageError: The space or the sampler is invalid.
+        MissingDependencyError: Optuna is not installed.
+
+    Example:
+        >>> study = tracklight.hparams.search(
+        ...     lambda trial: -((trial["x"] - 2) ** 2), {"x": (-5.0, 5.0)}, n_trials=20
+        ... )
+    """
+    create_study = _import_optuna().create_study
+    distributions = parse_space(space)
+    if study is None:
+        study = create_study(
+            direction=direction, sampler=_create_sampler(sampler, distributions, seed)
+        )
+    description = f"The objective of the search ({study.direction.name.lower()})."
+    _log_experiment(logdir, space, Metric(metric, description=description))
+
+    def run_objective(optuna_trial: optuna.Trial) -> float:
+        values = {
+            name: suggest_value(optuna_trial, name, distribution)
+            for name, distribution in distributions.items()
+        }
+        run_dir = os.path.join(os.fspath(logdir), f"trial-{optuna_trial.number:04}")
+        return _run_trial(objective, SearchTrial(values, optuna_trial, run_dir, metric))
+
+    study.optimize(run_objective, n_trials=n_trials, catch=catch)
+    return study
+
+
+def _run_trial(objective: Objective, trial: SearchTrial) -> float:
+    """Run a trial. It counts as failed if the objective raises, but not if Optuna prunes it."""
+    from optuna import TrialPruned
+
+    log_hparams(trial.writer, {**trial}, f"trial-{trial.number:04}")
+    status = Status.FAILURE
+    try:
+        value = float(objective(trial))
+        trial.finish(value)
+        status = Status.SUCCESS
+        return value
+    except TrialPruned:
+        status = Status.SUCCESS
+        raise
+    finally:
+        log_session_end(trial.writer, status)
+        trial.writer.close()
+
+
+def _log_experiment(logdir: PathLike, space: Space, metric: Metric) -> None:
+    writer = EventWriter(logdir)
+    writer.add([build_experiment(build_hparams(space), [metric], 0.0)], 0)
+    writer.close()
+
+
+def _create_sampler(sampler: Any, distributions: Mapping[str, Any], seed: int | None) -> Any:
+    optuna = _import_optuna()
+    if isinstance(sampler, optuna.samplers.BaseSampler):
+        return sampler
+    if sampler == "grid":
+        choices = {name: list_choices(distribution) for name, distribution in distributions.items()}
+        return optuna.samplers.GridSampler(choices, seed=seed)
+    classes = {"tpe": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler}
+    if sampler not in classes:
+        raise UsageError(f'No sampler "{sampler}". Use "tpe", "random" or "grid".')
+    return classes[sampler](seed=seed)
+
+
+def _import_optuna(feature: str = "tracklight.hparams.search") -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise MissingDependencyError(feature, "search") from error
+    return optuna
+
+
+def parse_space(space: Space) -> dict[str, BaseDistribution]:
+    """Convert a search space to Optuna's distributions by name. Raises UsageError."""
+    if not space:
+        raise UsageError("The search space is empty. Add at least one hyperparameter.")
+    return {
+        _get_name(key): _parse_values(_get_name(key), _get_domain(key, values))
+        for key, values in space.items()
+    }
+
+
+def build_hparams(space: Space) -> list[HParam]:
+    """Convert a search space to the descriptions that are logged for the search."""
+    return [
+        HParam(_get_name(key), _find_domain(_get_domain(key, values)))
+        for key, values in space.items()
+    ]
+
+
+def list_choices(distribution: BaseDistribution) -> list[Any]:
+    """Return all values of a finite distribution. Raises UsageError for others."""
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    if isinstance(distribution, CategoricalDistribution):
+        return list(distribution.choices)
+    if isinstance(distribution, IntDistribution):
+        return list(range(distribution.low, distribution.high + 1, distribution.step))
+    raise UsageError("A grid search needs lists of values. Pass a list instead of an interval.")
+
+
+def suggest_value(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> Any:
+    """Let the sampler of a trial choose a value."""
+    from optuna import distributions
+
+    if isinstance(distribution, distributions.CategoricalDistribution):
+        return trial.suggest_categorical(name, distribution.choices)
+    if isinstance(distribution, distributions.IntDistribution):
+        int_bounds = distribution.low, distribution.high
+        return trial.suggest_int(name, *int_bounds, step=distribution.step, log=distribution.log)
+    if isinstance(distribution, distributions.FloatDistribution):
+        bounds = distribution.low, distribution.high
+        return trial.suggest_float(name, *bounds, step=distribution.step, log=distribution.log)
+    raise UsageError(f'Unknown type of distribution for "{name}": {distribution}')
+
+
+def _get_name(key: str | HParam) -> str:
+    return key.name if isinstance(key, HParam) else key
+
+
+def _get_domain(key: str | HParam, values: Any) -> Any:
+    return key.domain if values is None and isinstance(key, HParam) else values
+
+
+def _parse_values(name: str, values: Any) -> BaseDistribution:
+    from optuna import distributions
+
+    if isinstance(values, distributions.BaseDistribution):
+        return values
+    if isinstance(values, Discrete):
+        return distributions.CategoricalDistribution(tuple(values.values))
+    if isinstance(values, (IntInterval, RealInterval)):
+        values = (values.min_value, values.max_value)
+    if isinstance(values, tuple) and 2 <= len(values) <= 3:
+        return _parse_interval(name, *values)
+    if isinstance(values, Sequence) and not isinstance(values, (str, tuple)) and values:
+        return distributions.CategoricalDistribution(tuple(values))
+    raise UsageError(
+        f'Invalid search space for "{name}": {values!r}. Use a list of values, (low, high), or '
+        '(low, high, "log").'
+    )
+
+
+def _parse_interval(name: str, low: Any, high: Any, scale: str = "linear") -> BaseDistribution:
+    from optuna import distributions
+
+    if scale not in ("linear", "log"):
+        raise UsageError(f'Invalid scale {scale!r} for "{name}". Use "linear" or "log".')
+    is_integer = isinstance(low, int) and isinstance(high, int)
+    create = distributions.IntDistribution if is_integer else distributions.FloatDistribution
+    try:
+        return create(low, high, log=scale == "log")
+    except (TypeError, ValueError) as error:
+        raise UsageError(f'Invalid search space for "{name}": {error}') from None
+
+
+def _find_domain(values: Any) -> Domain | None:
+    """Return the domain to log; None if there is none, as for values of several types."""
+    if isinstance(values, Domain):
+        return values
+    if isinstance(values, tuple) and len(values) >= 2:
+        return RealInterval(float(values[0]), float(values[1]))
+    if isinstance(values, Sequence) and len({type(value) for value in values}) == 1:
+        return Discrete(values) if type(values[0]) in (int, float, bool, str) else None
+    return None
+
+
+# ---- existing studies
+
 
 _POLL_INTERVAL_S = 2.0
 _UNSAFE_NAME = re.compile(r"[^\w.=,+-]+")
@@ -208,10 +512,7 @@ def _append_events(path: Path, events: list[tuple[float, int, Message]]) -> None
 
 
 def _open_storage(url: str) -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise MissingDependencyError("--optuna", "search") from error
+    optuna = _import_optuna("--optuna")
     file = url.removeprefix("sqlite:///")
     if file != url and not Path(file).is_file():  # SQLite would create it
         raise LogError(f'No file "{file}" for the Optuna storage "{url}".')

@@ -15,5 +15,5 @@ Queries:
 
 - `series_query`: choose an axis, smoothing and a baseline for a series, giving a `Curve`.
 - `downsampling`: sample a curve, or reduce it to pixels.
-- `loops`: the inner loops of these, compiled (`_loops`) or in NumPy (`loops_python`).
+- `loops`: the inner loops of these, compiled (`_loops`) or in NumPy.
 """

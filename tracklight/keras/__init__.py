@@ -6,9 +6,9 @@
 `TensorBoard` logs the training; `Fairness` evaluates the model per slice after each epoch. Keras is
 imported on first access of a callback.
 
-`callback` has `TensorBoard`, `weights` logs weights and embeddings, and `model_json` describes the
-layers of a model. May import `tracklight.summary`, `tracklight.fairness`, `tracklight.profiler`,
-`tracklight.projector` and `tracklight.writer`.
+`callback` has both, and `model` logs weights and embeddings and describes the layers. May import
+`tracklight.summary`, `tracklight.fairness`, `tracklight.profiler`, `tracklight.projector` and
+`tracklight.writer`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING
 from tracklight.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from tracklight.keras.callback import TensorBoard
-    from tracklight.keras.fairness import Fairness
+    from tracklight.keras.callback import Fairness, TensorBoard
 
 __all__ = ["Fairness", "TensorBoard"]
 
 _MODULES = {
-    "Fairness": "tracklight.keras.fairness",
+    "Fairness": "tracklight.keras.callback",
     "TensorBoard": "tracklight.keras.callback",
 }
 

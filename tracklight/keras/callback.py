@@ -1,24 +1,29 @@
-"""The callback that logs the training of a Keras model, and profiles a range of batches."""
+"""The callbacks: `TensorBoard` logs the training and profiles a range of batches, `Fairness`
+evaluates the model per slice after each epoch.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import keras
+import numpy as np
 
-from tracklight.keras.weights import read_number
-from tracklight.profiler.framework_profilers import StepMarker, create_profiler
-from tracklight.profiler.graph_capture import GraphCapture, create_graph_capture
-from tracklight.profiler.tracing import build_function_graphs
+from tracklight.keras.model import read_number
+from tracklight.profiler.profilers import StepMarker, create_profiler
+from tracklight.profiler.tracing import GraphCapture, build_function_graphs, create_graph_capture
 from tracklight.summary import FileWriter, create_file_writer
 from tracklight.writer import event_writer, warnings
 from tracklight.writer.arguments import as_number, as_tag
 from tracklight.writer.values import build_graph_value, encode_graph_event
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
+
+if TYPE_CHECKING:
+    from tracklight.fairness import FairnessResult
 
 # ---- profiling
 
@@ -279,7 +284,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
             self._log_epoch(epoch, as_logs(logs))
         if self.histogram_freq and epoch % self.histogram_freq == 0:
             with self._catch_errors("histogram_freq"):
-                from tracklight.keras.weights import log_weights
+                from tracklight.keras.model import log_weights
 
                 writer = self._writers.get_writer(TRAIN_RUN)
                 log_weights(writer, self.model, epoch, with_images=self.write_images)
@@ -351,7 +356,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
                 writer.scalar(tag, as_number(value, name), step)
 
     def _log_model(self) -> None:
-        from tracklight.keras.model_json import build_model_json
+        from tracklight.keras.model import build_model_json
 
         text = build_model_json(self.model).encode()
         self._writers.get_writer(TRAIN_RUN).add(
@@ -380,7 +385,7 @@ class TensorBoard(keras.callbacks.Callback):  # type: ignore[misc]
                 )
 
     def _log_embeddings(self, epoch: int) -> None:
-        from tracklight.keras.weights import EmbeddingLogger
+        from tracklight.keras.model import EmbeddingLogger
 
         if not hasattr(self, "_embeddings"):
             directory = self._writers.get_directory(TRAIN_RUN)
@@ -494,3 +499,78 @@ def get_learning_rates(optimizer: Any) -> dict[str, float]:
 
 def _read_rate(optimizer: Any) -> float:
     return read_number(optimizer.learning_rate, "learning_rate")
+
+
+# ---- fairness
+
+
+class Fairness(keras.callbacks.Callback):  # type: ignore[misc]
+    """Evaluate the model per slice after each epoch, and log the result.
+
+    A problem with the evaluation is reported once as a warning and does not stop the training.
+
+    Args:
+        log_dir: The log directory, as for `TensorBoard`; results are in the run ``validation``.
+        x: Inputs of the examples, as for ``model.predict``.
+        y: Labels of the examples.
+        data: A table with one row per example, with the columns to slice by.
+        slices: What to slice by; see `tracklight.fairness.evaluate`.
+        freq: Evaluate every this many epochs.
+        batch_size: Batch size of the predictions.
+        tag: Name of the evaluation.
+        strict: Raise exceptions instead of warning; by default TRACKLIGHT_STRICT decides.
+        options: Further arguments of `tracklight.fairness.evaluate`, such as ``thresholds``.
+
+    Example:
+        >>> callback = tracklight.keras.Fairness("logs/run1", x_test, y_test, people, ["sex"])
+        >>> model.fit(x, y, epochs=5, callbacks=[callback])
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike[str],
+        x: Any,
+        y: Any,
+        data: Any,
+        slices: Sequence[Any],
+        *,
+        freq: int = 1,
+        batch_size: int | None = None,
+        tag: str = "fairness",
+        strict: bool | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.log_dir = os.path.join(os.path.expanduser(os.fspath(log_dir)), VALIDATION_RUN)
+        self.last_result: FairnessResult | None = None
+        """The result of the last evaluation."""
+        self._examples = (x, np.asarray(y).squeeze())
+        self._data = data
+        self._slices = slices
+        self._freq = max(1, int(freq))
+        self._batch_size = batch_size
+        self._tag = tag
+        self._strict = warnings.is_strict() if strict is None else strict
+        self._options = options
+        self._writer: FileWriter | None = None
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        if epoch % self._freq:
+            return
+        with warnings.catch_errors("tracklight.keras.Fairness", strict=self._strict):
+            # Not needed by the other callback.
+            from tracklight.fairness import evaluate
+
+            x, y = self._examples
+            scores = np.asarray(self.model.predict(x, batch_size=self._batch_size, verbose=0))
+            self.last_result = evaluate(
+                self._data, label=y, prediction=scores, slices=self._slices, **self._options
+            )
+            if self._writer is None:
+                self._writer = create_file_writer(self.log_dir)
+            self.last_result.write(self._writer, step=epoch, tag=self._tag)
+
+    def on_train_end(self, logs: Any = None) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None

@@ -1,4 +1,4 @@
-"""Names of runs and tags: patterns that select them, and their natural sort order.
+"""Names of runs and tags: patterns that select them, their natural order, and escaping.
 
 All commands, settings and the Python API use the same patterns, which docs/patterns.md documents
 for users. A pattern is one of
@@ -200,3 +200,10 @@ def _make_sortable(number: re.Match[str]) -> str:
     # The bytes of non-negative doubles sort like the doubles, and digits of any length make a
     # double. The leading zero sorts numbers where digits sort among other characters.
     return "0" + struct.pack(">d", float(number[0])).hex()
+
+
+def escape_unprintable(text: str) -> str:
+    """Escape control characters, so that names in a log cannot control the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -5,11 +5,10 @@
             train(batch)
             profiler.step()
 
-`recording.Profile` is the class behind `tracklight.profile`. It drives the profiler of the
-framework in use or, in programs without a framework, samples call stacks (`framework_profilers`).
-Meanwhile, CPU, memory and GPU use are logged as scalars (`system_metrics`). `tracing` implements
-``summary.trace_on`` and ``trace_export``, for which `graph_capture` collects the functions that a
-framework runs.
+`profilers.Profile` is the class behind `tracklight.profile`. It drives the profiler of the
+framework in use or, in programs without a framework, samples call stacks. Meanwhile, CPU, memory
+and GPU use are logged as scalars (`system_metrics`). `tracing` implements ``summary.trace_on`` and
+``trace_export``, for which it collects the functions that a framework runs.
 
 May import `tracklight.writer`, `tracklight.formats` and, to read the graph of a PyTorch module,
 `tracklight.torch`. Frameworks are never imported, only used if the program has loaded them.
@@ -20,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tracklight.profiler.recording import Profile as profile
+    from tracklight.profiler.profilers import Profile as profile
 
 __all__ = ["profile"]
 
@@ -29,6 +28,6 @@ def __getattr__(name: str) -> object:
     # `tracklight.summary` imports this package; it does not need the profilers.
     if name != "profile":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tracklight.profiler.recording import Profile
+    from tracklight.profiler.profilers import Profile
 
     return Profile

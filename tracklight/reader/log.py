@@ -19,8 +19,9 @@ from tracklight.formats.hparams import HParamValue
 from tracklight.formats.values import Audio, Histogram, Images, Tensor, Text, decode_value
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import Root
-from tracklight.reader.changes import ChangeTracker, LogChanges
 from tracklight.reader.tables import (
+    ChangeTracker,
+    LogChanges,
     LoggedRows,
     NameFilter,
     Table,
@@ -35,11 +36,11 @@ from tracklight.util import html
 
 if TYPE_CHECKING:
     # Imported on first use: programs that read scalars start a third faster without them.
+    from tracklight.analysis.debugger.library import DebuggerData
+    from tracklight.analysis.meshes import Mesh
     from tracklight.analysis.profiles.tables.profile_data import ProfileData
-    from tracklight.reader.debugger import DebuggerData
     from tracklight.reader.graph import Graph
     from tracklight.reader.hparams import HParamsReader, HParamsTable, Reduction
-    from tracklight.reader.mesh import Mesh
 
 #: The method that reads each kind of value, and each plugin that has no kind of its own.
 _METHODS = {
@@ -410,8 +411,7 @@ class Log:
             >>> log.debugger("run1").root_cause.message
             'Step 7: "log" produced 3 -Inf of 64 values from finite inputs ...'
         """
-        from tracklight.analysis.debugger.library import DebuggerLibrary
-        from tracklight.reader.debugger import DebuggerData
+        from tracklight.analysis.debugger.library import DebuggerData, DebuggerLibrary
 
         library = DebuggerLibrary(self._catalog)
         names = library.list_names()
@@ -437,12 +437,13 @@ class Log:
             (1, 8, 3)
         """
         from tracklight.analysis.meshes import (
+            MeshRows,
             join_mesh_parts,
             list_mesh_names,
             locate_mesh_parts,
+            read_mesh,
             split_mesh_tag,
         )
-        from tracklight.reader.mesh import MeshRows, read_mesh
 
         tags = self._get_tags(run)
         names = list_mesh_names([info.tag for info in tags.values() if info.plugin == _MESH])

@@ -39,10 +39,14 @@ from tracklight.analysis.profiles.summary import ProfileSummary
 from tracklight.analysis.profiles.tables.profile_data import load_profile
 from tracklight.errors import TracklightError
 from tracklight.logdir.access import ConfinedFiles, Root
-from tracklight.reader.listing import Selection, escape_unprintable
+from tracklight.logdir.names import escape_unprintable
 from tracklight.reader.log import Log
+from tracklight.types import TagInfo
 from tracklight.util.files import to_json_number
 from tracklight.util.memory import format_bytes
+
+#: The selected tags of each selected run.
+Selection = Mapping[str, Sequence[TagInfo]]
 
 #: The plugin name of a graph that was read from a model file instead of a log.
 FILE_PLUGIN = "file"

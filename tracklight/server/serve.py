@@ -94,7 +94,7 @@ def serve(
         >>> with tracklight.serve("logs") as board:
         ...     print(board.url)
     """
-    from tracklight.reader.opening import create_catalog
+    from tracklight.reader import create_catalog
 
     settings = Settings(
         host=host,
@@ -153,7 +153,7 @@ def asgi(
         auth=AuthSettings(read_only=read_only),
         window_title=window_title,
     )
-    from tracklight.reader.opening import create_catalog
+    from tracklight.reader import create_catalog
 
     return MountedApp(create_catalog(logdir, include, exclude, cache, memory), settings)
 

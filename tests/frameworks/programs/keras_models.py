@@ -10,7 +10,7 @@ import keras
 import numpy as np
 from keras import layers
 
-from tracklight.keras.model_json import build_model_json
+from tracklight.keras.model import build_model_json
 
 
 class Split(keras.Model):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.frameworks.programs import need, run_keras
-from tracklight.keras.model_json import is_supported_model_json
+from tracklight.keras.model import is_supported_model_json
 
 TENSOR = {"class_name": "__keras_tensor__", "config": {"keras_history": ["a", 0, 0]}}
 

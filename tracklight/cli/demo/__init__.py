@@ -4,13 +4,11 @@ Each module writes one experiment with a function ``write_<experiment>(folder, s
 
 - `sweep`: image classifiers; one trial diverges, one crashes and is resumed. Also a grid search
   over three hyperparameters.
-- `media`: networks that log audio and images.
-- `storyteller`: language models that log text, with the graph of a transformer.
-- `shapes`: an autoencoder that logs meshes and point clouds.
-- `resnet`: op graph, Keras model and step times of ResNet-50.
-- `flowers`: a network profiled before and after optimization; its kernels are in `flowers_model`.
-- `divergence`: a training run whose loss becomes infinite, for the debugger.
-- `lending`: a credit model that is evaluated per group, with its data for What-If.
+- `media`: networks that log audio and images, and an autoencoder that logs meshes and point clouds.
+- `graphs`: op graph, Keras model and step times of ResNet-50, and language models that log text.
+- `flowers`: a network profiled before and after optimization.
+- `faulty_models`: a training run whose loss becomes infinite, for the debugger, and a credit model
+  that is evaluated per group, with its data for What-If.
 - `embeddings`: vectors, labels and sprites for the projector, and the images of other experiments.
 
 `writers` encodes the files. Nothing outside ``tracklight.cli`` imports this package.
@@ -24,14 +22,11 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from tracklight.cli.demo.divergence import write_divergence
 from tracklight.cli.demo.embeddings import write_embeddings
+from tracklight.cli.demo.faulty_models import write_divergence, write_lending
 from tracklight.cli.demo.flowers import write_flowers
-from tracklight.cli.demo.lending import write_lending
-from tracklight.cli.demo.media import write_denoiser, write_painter
-from tracklight.cli.demo.resnet import write_resnet
-from tracklight.cli.demo.shapes import write_shapes
-from tracklight.cli.demo.storyteller import write_storyteller
+from tracklight.cli.demo.graphs import write_resnet, write_storyteller
+from tracklight.cli.demo.media import write_denoiser, write_painter, write_shapes
 from tracklight.cli.demo.sweep import write_grid, write_sweep
 from tracklight.errors import UsageError
 from tracklight.reader.export import open_output_folder

@@ -312,7 +312,7 @@ WORD_GROUPS = {
 }
 
 
-# --- Word vectors ---
+# ---- word vectors
 
 WORD_STEPS = (0, 250, 1000, 4000, 16_000)
 _WORD_DIMENSIONS = 48
@@ -399,7 +399,7 @@ embeddings {{
 """
 
 
-# --- Image embeddings ---
+# ---- image embeddings
 
 _POINTS = 400  # a square number, because sprite sheets are square
 _DIMENSIONS = 24

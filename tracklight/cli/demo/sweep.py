@@ -147,7 +147,7 @@ def _smooth_noise(count: int, rng: np.random.Generator) -> Float64:
     return np.convolve(raw, kernel / np.sqrt(np.square(kernel).sum()), "valid")
 
 
-# --- Histograms of weights and gradients ---
+# ---- histograms of weights and gradients
 
 #: Steps between histograms.
 STEPS_PER_HISTOGRAM = 100
@@ -223,9 +223,7 @@ class LayerWeights:
         return np.full(len(numbers), np.nan) if math.isnan(progress) else numbers
 
 
-# --- Event files ---
-
-# ---- the grid search
+# ---- event files
 
 TRIALS = (
     Trial(0.3, False, diverged_at=1400),
@@ -432,6 +430,8 @@ def _log_restart(file: EventFile, session: _Session) -> None:
     if session.first:
         file.log_restart(session.started, session.first)
 
+
+# ---- the grid search
 
 UNITS = (16, 32, 64, 128)
 DROPOUTS = (0.1, 0.3, 0.5)

@@ -67,7 +67,7 @@ class EventFile:
         self._stream.write(encode_record(event))
 
 
-# --- XSpace: planes (hosts and devices) hold lines (threads and streams), which hold events. ---
+# ---- XSpace: planes (hosts and devices) hold lines (threads and streams), which hold events
 
 StatValue = int | float | str | bytes
 
@@ -252,7 +252,7 @@ def make_int_list(*numbers: int) -> Message:
     return proto.AttrValue(list=proto.AttrList(i=numbers))
 
 
-# --- Layers ---
+# ---- layers
 
 _SAME = proto.AttrValue(s=b"SAME")
 
