@@ -64,8 +64,7 @@ PYTHON = {
 #: Parts of tracklight/analysis: apart from these, one kind of data does not know another.
 ANALYSIS = {
     "jobs": "",
-    "run_query": "",
-    "source": "jobs run_query",
+    "source": "jobs",
     "cluster_tasks": "jobs",
     "derived_metrics": "source",
     "media": "source",

@@ -31,8 +31,7 @@ from tracklight.dashboards.projector import StaticEmbedding
 from tracklight.dashboards.scalars import ExportedTag, ExportedTagList
 from tracklight.dashboards.what_if.static_export import StaticSession
 from tracklight.plugin import Blob, Route, Stream
-from tracklight.server.alerts.rules import Alert
-from tracklight.server.changelog import DeltaEvent
+from tracklight.server.alerts import Alert
 from tracklight.server.events import (
     DashboardEvent,
     LoadStatus,
@@ -42,7 +41,8 @@ from tracklight.server.events import (
     ServerEvent,
 )
 from tracklight.server.routing import ErrorResponse
-from tracklight.server.static_export.contents import ExportedFile, ExportHead
+from tracklight.server.source import DeltaEvent
+from tracklight.server.static_export import ExportedFile, ExportHead
 from tracklight.util.files import JsonNumber
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "api" / "schemas.ts"

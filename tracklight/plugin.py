@@ -21,10 +21,7 @@ from tracklight.analysis.jobs import (
     JobStore,
     make_job_key,
 )
-from tracklight.analysis.media.markdown import render_markdown
-from tracklight.analysis.media.markdown import start_deadline as start_markdown_deadline
-from tracklight.analysis.media.time_limits import Deadline, match_lines
-from tracklight.analysis.media.values import (
+from tracklight.analysis.media import (
     ExportPart,
     SeriesSteps,
     StepsRequest,
@@ -40,6 +37,9 @@ from tracklight.analysis.media.values import (
     tag_path,
     value_path,
 )
+from tracklight.analysis.media.markdown import render_markdown
+from tracklight.analysis.media.markdown import start_deadline as start_markdown_deadline
+from tracklight.analysis.media.time_limits import Deadline, match_lines
 from tracklight.analysis.source import (
     Blob,
     Context,

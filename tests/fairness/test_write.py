@@ -10,7 +10,7 @@ import pytest
 
 import tracklight
 from tests.fairness.test_evaluate import ARGUMENTS, COLUMNS, make_multiclass
-from tracklight.analysis.evaluation import curves
+from tracklight.analysis.evaluation import metrics
 from tracklight.analysis.evaluation.report import (
     PLUGIN_NAME,
     decode_evaluation,
@@ -74,14 +74,14 @@ def test_plots_of_a_slice(result):
     row = plots.find_row(result.evaluation.get_slice("sex:F"))
     mask = COLUMNS["sex"] == "F"
     label, score = COLUMNS["label"][mask], COLUMNS["score"][mask]
-    curve = curves.roc_curve(plots.counts[0, row], plots.edges)
+    curve = metrics.roc_curve(plots.counts[0, row], plots.edges)
     for at in (1, len(curve.threshold) // 2):
         positive = score > curve.threshold[at]
         assert curve.true_positive_rate[at] == pytest.approx(positive[label == 1].mean())
         assert curve.false_positive_rate[at] == pytest.approx(positive[label == 0].mean())
     assert len(plots.edges) <= 210
     assert set(np.round(np.arange(1, 10) / 10, 1)) <= set(plots.edges.round(12))
-    calibration = curves.calibration_curve(plots.calibration[0, row])
+    calibration = metrics.calibration_curve(plots.calibration[0, row])
     inside = (score > 0.3) & (score <= 0.4)
     assert calibration.positive_share[3] == pytest.approx(label[inside].mean())
     assert calibration.weight.sum() == mask.sum()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.analysis.media.conftest import Open
-from tracklight.analysis.media.values import StepsRequest, ValueRequest
+from tracklight.analysis.media import StepsRequest, ValueRequest
 from tracklight.dashboards.images import Images
 from tracklight.dashboards.images.schemas import PixelsRequest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tracklight.analysis.debugger.alerts import RootCause
+from tracklight.analysis.debugger import RootCause
 from tracklight.analysis.debugger.recording import Recording, iter_recordings
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.index.catalog import Catalog

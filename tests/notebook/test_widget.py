@@ -13,7 +13,7 @@ from tests.server.columns_decoder import read_columns
 from tests.server.waiting import wait_until
 from tracklight.errors import MissingDependencyError, TracklightError, UsageError
 from tracklight.notebook import widget
-from tracklight.server.page import PAGE_DIR
+from tracklight.server.routing import PAGE_DIR
 
 
 @pytest.fixture

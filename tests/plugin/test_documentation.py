@@ -21,8 +21,7 @@ from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.plugins import create_static_context
-from tracklight.server.static_export.contents import ExportContents
-from tracklight.server.static_export.view import parse_view
+from tracklight.server.static_export import ExportContents, parse_view
 
 PAGE = ROOT / "docs" / "plugins.md"
 

@@ -21,8 +21,7 @@ from tests.server.waiting import wait_until
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.responses import COLUMNS_MEDIA_TYPE
-from tracklight.server.static_export.contents import ExportContents
-from tracklight.server.static_export.view import parse_view
+from tracklight.server.static_export import ExportContents, parse_view
 
 
 @pytest.fixture

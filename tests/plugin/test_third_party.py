@@ -17,8 +17,7 @@ from tests.server.static_export.test_writer import Everything as All
 from tests.server.waiting import wait_until
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
-from tracklight.server.static_export.contents import ExportContents
-from tracklight.server.static_export.view import parse_view
+from tracklight.server.static_export import ExportContents, parse_view
 
 LOGGED = {"conv": {"loss": [3.0, 1.0]}, "vit": {"loss": [9.0, 7.0], "acc": [0.5]}}
 WEB = "export function mount(target) { target.textContent = 'mounted'; return () => {}; }\n"

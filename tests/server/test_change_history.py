@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.server.changelog import ChangeHistory
+from tracklight.server.source import ChangeHistory
 from tracklight.types import Delta
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.server.memory_source import MemorySource
-from tracklight.server import changelog
-from tracklight.server.changelog import TagTracker
+from tracklight.server import source as server_source
+from tracklight.server.source import TagTracker
 from tracklight.types import Delta
 
 
@@ -52,7 +52,7 @@ def test_tag_is_new_until_its_version(tracker: TagTracker, source: MemorySource)
 def test_too_many_changes_are_truncated(
     source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changelog, "MAX_POINTS", 2)
+    monkeypatch.setattr(server_source, "MAX_POINTS", 2)
     tracker = TagTracker(source)
     tracker.record(source.refresh())
     changes = tracker.get_changes(0, Delta(1, ("conv", "vit"), (), ()))
@@ -62,7 +62,7 @@ def test_too_many_changes_are_truncated(
 def test_tags_of_large_runs_are_listed_once(
     source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changelog, "MAX_POINTS", 1)
+    monkeypatch.setattr(server_source, "MAX_POINTS", 1)
     tracker = TagTracker(source)
     tracker.record(source.refresh())
     listed: list[str] = []
@@ -78,7 +78,7 @@ def test_tags_of_large_runs_are_listed_once(
 def test_evicted_runs_are_truncated(
     tracker: TagTracker, source: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changelog, "_MAX_TRACKED_TAGS", 1)
+    monkeypatch.setattr(server_source, "_MAX_TRACKED_TAGS", 1)
     source.logged["vit"]["loss"].append(1.0)
     tracker.record(source.refresh())
     changes = tracker.get_changes(1, Delta(2, (), (), ("vit", "conv")))

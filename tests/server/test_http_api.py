@@ -21,7 +21,7 @@ from tools.type_names import name_struct
 from tools.write_http_api import TARGET, collect_routes, collect_structs, write_text
 from tracklight.analysis.embeddings.loading import Embedding
 from tracklight.analysis.evaluation.report import PLUGIN_NAME, encode_evaluation
-from tracklight.analysis.fairness.library import make_evaluation_id
+from tracklight.analysis.fairness import make_evaluation_id
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.profiles.captures.files import make_capture_id
 from tracklight.analysis.source import DataAccess

@@ -28,7 +28,7 @@ from tests.web.scalar_log import write_scalar_log
 from tests.web.study_log import write_study
 from tests.web.text_log import write_text_log
 from tools.chromium import find_chromium
-from tracklight.server.page import PAGE_DIR
+from tracklight.server.routing import PAGE_DIR
 
 CHROMIUM = find_chromium()
 FLAGS = [

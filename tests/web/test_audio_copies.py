@@ -22,7 +22,7 @@ from tests.web.audio_log import (
 )
 from tests.web.test_static_board import copy
 from tracklight.formats.media import encode_wav
-from tracklight.server.page import PAGE_DIR
+from tracklight.server.routing import PAGE_DIR
 
 pytestmark = [
     pytest.mark.browser,

@@ -36,7 +36,7 @@ from tracklight.formats.summary import (
     parse_layout,
 )
 from tracklight.formats.tfrecord import encode_record
-from tracklight.server.page import PAGE_DIR
+from tracklight.server.routing import PAGE_DIR
 
 pytestmark = pytest.mark.browser
 

@@ -18,7 +18,7 @@ from tests.web.debugger_log import write_dead_units, write_dump
 from tests.web.waiting import get_stable_url
 from tracklight.cli import main
 from tracklight.cli.demo.faulty_models import write_divergence
-from tracklight.server.page import PAGE_DIR
+from tracklight.server.routing import PAGE_DIR
 
 pytestmark = pytest.mark.browser
 

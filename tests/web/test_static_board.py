@@ -17,7 +17,7 @@ from tests.web.conftest import Serve
 from tests.web.event_writer import append_records, write_sweep
 from tests.web.waiting import wait_for_value
 from tracklight.cli import main
-from tracklight.server.page import PAGE_DIR
+from tracklight.server.routing import PAGE_DIR
 
 pytestmark = [
     pytest.mark.browser,

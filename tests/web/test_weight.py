@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.server.page import PAGE_DIR
+from tracklight.server.routing import PAGE_DIR
 
 #: Compressed JavaScript.
 MAX_BYTES = 135 * 1024

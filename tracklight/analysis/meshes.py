@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.media.values import (
+from tracklight.analysis.media import (
     SeriesSteps,
     StepsRequest,
     StepsResponse,

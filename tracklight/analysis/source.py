@@ -1,5 +1,7 @@
 """Read access to a log for analysis and dashboards, and what the handlers of dashboards return.
 
+A `RunQuery` describes runs without naming them, for logs with very many runs.
+
 Dashboards import these types from `tracklight.plugin`. They are defined here because the modules
 of `tracklight.analysis`, which the plugin API exports, use them as well.
 """
@@ -10,13 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 import numpy as np
 
 from tracklight.analysis.jobs import LOCAL_TASKS, Tasks
-from tracklight.analysis.run_query import GroupQuery
 from tracklight.errors import Message
 from tracklight.index.aggregation import CurveReduction, make_compact_curve
 from tracklight.index.series_query import SeriesQuery, View
@@ -38,6 +39,52 @@ from tracklight.types import (
     TensorFileEntry,
     ValueLocations,
 )
+
+# ---- queries for runs
+
+
+class RunSelection(msgspec.Struct, forbid_unknown_fields=True):
+    """Which of the runs that match a filter are selected: the newest ones, and exceptions.
+
+    ``newest`` null selects all, and so does a filter that at most ``all_up_to`` runs match. ``on``
+    and ``off`` name runs that are selected or not in any case. A name that begins with a slash is
+    that of a group; runs take precedence over their group.
+    """
+
+    newest: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    all_up_to: Annotated[int, msgspec.Meta(ge=0)] = 0
+    on: list[str] = []
+    off: list[str] = []
+
+
+class RunQuery(msgspec.Struct, forbid_unknown_fields=True):
+    """Which runs, in which order and in which groups.
+
+    ``filter`` is an expression such as ``state = running and lr < 0.1``. ``sort`` are keys of
+    columns, the most important first, with a minus for descending order. ``group_by`` is the key of
+    a column, ``path:N`` for part N of the names, counted from 1, or ``re:PATTERN`` for what a
+    regular expression captures in them; empty for no groups.
+    """
+
+    filter: str = ""
+    show_hidden: bool = False
+    sort: Annotated[list[str], msgspec.Meta(max_length=8)] = []
+    group_by: str = ""
+    selection: RunSelection = msgspec.field(default_factory=RunSelection)
+
+
+class GroupQuery(RunQuery):
+    """The selected runs of one group, all if ``group`` is null.
+
+    ``split`` is ``train``, ``validation``, ``evaluation``, ``test``, or empty for runs whose names
+    do not say what they were computed on; null for all.
+    """
+
+    group: str | None = None
+    split: str | None = None
+
+
+# ---- sources
 
 ResultT = TypeVar("ResultT")
 

@@ -171,8 +171,7 @@ def _list_series(log: Log, selection: Selection, kind: str) -> list[tuple[str, T
 
 def _export_static(flags: Namespace) -> int:
     from tracklight.analysis.source import DataAccess
-    from tracklight.server.static_export.contents import ExportContents, write_static_export
-    from tracklight.server.static_export.view import parse_view
+    from tracklight.server.static_export import ExportContents, parse_view, write_static_export
 
     if flags.format or flags.out:
         raise UsageError("--static cannot be combined with --format or --out")

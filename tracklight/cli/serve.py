@@ -25,12 +25,12 @@ from tracklight.cli.logdir_arg import (
 )
 from tracklight.errors import UsageError
 from tracklight.logdir.object_store import METER
-from tracklight.server.alerts.monitor import AlertSettings
-from tracklight.server.alerts.rules import (
+from tracklight.server.alerts import (
     DEFAULT_DEBUGGER_KINDS,
     parse_debugger_kinds,
     parse_rule,
 )
+from tracklight.server.alerts.monitor import AlertSettings
 from tracklight.server.app import ALL_INTERFACES, AuthSettings, Settings
 from tracklight.server.middleware import AuditLog
 from tracklight.server.serve import run_server
@@ -147,7 +147,7 @@ def _parse_access(flags: Namespace) -> DataAccess:
 def _parse_alerts(flags: Namespace) -> AlertSettings:
     rules = [parse_rule(text, f"flag-{number}") for number, text in enumerate(flags.alert, 1)]
     if flags.alert_webhook:
-        from tracklight.server.alerts.webhook import validate_webhook_url
+        from tracklight.server.alerts.monitor import validate_webhook_url
 
         validate_webhook_url(flags.alert_webhook)
     kinds = flags.debugger_alerts

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from tracklight.analysis.media.values import ValueReader, ValueRequest
+from tracklight.analysis.media import ValueReader, ValueRequest
 from tracklight.analysis.source import Sentence
 from tracklight.errors import FormatError, Message, TracklightError
 from tracklight.formats.summary import LAYOUT_TAG, parse_layout

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from tracklight.analysis.media.values import (
+from tracklight.analysis.media import (
     ExportPart,
     SeriesSteps,
     StepsRequest,

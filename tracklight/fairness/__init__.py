@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.curves import DEFAULT_BINS, EXACT_BINS
-from tracklight.analysis.evaluation.evaluator import (
+from tracklight.analysis.evaluation import (
     DEFAULT_THRESHOLDS,
     Chunk,
     EvaluationConfig,
@@ -38,6 +37,7 @@ from tracklight.analysis.evaluation.filters import (
     is_missing,
     parse_filter,
 )
+from tracklight.analysis.evaluation.metrics import DEFAULT_BINS, EXACT_BINS
 from tracklight.analysis.evaluation.models import Task
 from tracklight.analysis.evaluation.report import StoredEvaluation
 from tracklight.analysis.evaluation.resampling import IntervalMethod, Resampling

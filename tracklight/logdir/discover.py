@@ -32,10 +32,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tracklight.errors import Message
-from tracklight.formats.tfma.files import CONFIG_FILE, is_evaluation_file
 from tracklight.logdir.access import Root, is_url
 from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
 from tracklight.logdir.names import RunFilter, natural_key
@@ -85,6 +84,13 @@ DEBUG_EVENT_KINDS = (
     "graph_execution_traces",
 )
 _DEBUG_EVENT_MARKER = "tfdbg_events."
+
+#: Files in an evaluation folder of TensorFlow Model Analysis.
+EVALUATION_CONFIG = "eval_config.json"
+EvaluationFileKind = Literal["metrics", "plots", "attributions", "validations"]
+_EVALUATION_FILE = re.compile(
+    r"(metrics|plots|attributions|validations)(-\d+-of-\d+)?(\.tfrecord|\.parquet)?"
+)
 
 #: Files of Keras Tuner, for a search and for a trial.
 KERAS_ORACLE, KERAS_TRIAL = "oracle.json", "trial.json"
@@ -248,6 +254,20 @@ def is_debug_event_file(name: str) -> bool:
     return _DEBUG_EVENT_MARKER in name and name.rpartition(".")[2] in DEBUG_EVENT_KINDS
 
 
+def find_evaluation_file_kind(name: str) -> EvaluationFileKind | None:
+    """Return what a file in an evaluation folder holds, by its base name."""
+    match = _EVALUATION_FILE.fullmatch(name)
+    return match[1] if match else None  # type: ignore[return-value]
+
+
+def is_evaluation_file(name: str) -> bool:
+    """Return whether a file of this base name may belong to an evaluation folder.
+
+    These names are common. A folder is an evaluation if it has both the configuration and a result.
+    """
+    return name == EVALUATION_CONFIG or find_evaluation_file_kind(name) is not None
+
+
 def is_database(name: str) -> bool:
     """Return whether a file of this base name may be a SQLite database."""
     return name.endswith(_DATABASE_SUFFIXES)
@@ -365,7 +385,7 @@ def _iter_evaluation_files(root: Root, files: list[ListedFile]) -> Iterator[Disc
         if is_evaluation_file(file.name):
             folders[file.directory].append(file)
     for members in folders.values():
-        if len({file.name == CONFIG_FILE for file in members}) == 2:
+        if len({file.name == EVALUATION_CONFIG for file in members}) == 2:
             yield from (_make_discovered(root, file) for file in members)
 
 

@@ -21,15 +21,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tracklight.errors import TracklightError, UsageError
-from tracklight.notebook.launch import (
-    HEIGHT_PX,
-    check_port,
-    find_running,
-    format_stop_command,
-    launch,
-    list_service_flags,
-    show_frame,
-)
+from tracklight.notebook import launch
+from tracklight.notebook.launch import HEIGHT_PX, list_service_flags, show_frame
 from tracklight.server.instances import Instance, list_instances
 
 if TYPE_CHECKING:
@@ -75,16 +68,16 @@ def start(arguments: str | Sequence[str], height: int = HEIGHT_PX) -> None:
     words = shlex.split(arguments) if isinstance(arguments, str) else builtins.list(arguments)
     words += list_service_flags()
     try:
-        board = find_running(words)
+        board = launch.find_running(words)
     except SystemExit:  # from --help and --version, which have printed their text
         return
     if board is None:
-        check_port(words)
-        board = launch(words)
+        launch.check_port(words)
+        board = launch.launch(words)
     else:
         print(
             f"Reusing the server on port {board.port} (pid {board.pid}), started "
-            f"{_format_age(board)} ago. (Use `{format_stop_command(board)}` to stop it.)"
+            f"{_format_age(board)} ago. (Use `{launch.format_stop_command(board)}` to stop it.)"
         )
     show_frame(board, height)
 

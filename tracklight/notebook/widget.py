@@ -21,7 +21,7 @@ from tracklight.plugin import Context
 from tracklight.reader import Log
 from tracklight.reader import open as open_log
 from tracklight.server import responses
-from tracklight.server.page import PAGE_DIR
+from tracklight.server.routing import PAGE_DIR
 from tracklight.server.source import LogOverview
 
 #: Longer series are downsampled to this width; cells are rarely wider.

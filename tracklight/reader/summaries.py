@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from tracklight.analysis.debugger.alerts import HealthAlert
+from tracklight.analysis.debugger import HealthAlert
 from tracklight.analysis.debugger.library import Analysis, DebuggerLibrary
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
 from tracklight.analysis.embeddings.discovery import discover_embeddings, list_file_embeddings
@@ -27,7 +27,7 @@ from tracklight.analysis.embeddings.loading import (
 from tracklight.analysis.embeddings.metadata import read_metadata
 from tracklight.analysis.evaluation.report import rank_gaps
 from tracklight.analysis.evaluation.slices import OVERALL, format_slice
-from tracklight.analysis.fairness.library import EvaluationEntry, EvaluationLibrary
+from tracklight.analysis.fairness import EvaluationEntry, EvaluationLibrary
 from tracklight.analysis.fairness.tfma_folder import ModelEvaluation
 from tracklight.analysis.graphs import statistics
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file, parse_logged_graph

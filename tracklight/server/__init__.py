@@ -2,9 +2,9 @@
 
 Start reading at `app.create_app`, which puts everything together, and `serve`, which runs it.
 
-- `source`, `changelog`, `events`: the log as the server sees it, its changes, and live updates
+- `source`, `events`: the log as the server sees it, its changes, and live updates
 - `api`, `notes`, `alerts`: the server's own routes; `plugins` loads the dashboards with theirs
-- `routing`, `responses`, `page`: from HTTP to the handlers of routes and back
+- `routing`, `responses`: from HTTP to the handlers of routes and to the page, and back
 - `auth`, `middleware`: who may send requests, and what is done around each of them
 - `serve`, `instances`: sockets, uvicorn, and the servers that run on this machine
 - `static_export`: a view of a log as files that open without a server

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -21,10 +22,9 @@ from starlette.routing import BaseRoute, Mount
 from starlette.types import Lifespan
 
 from tracklight.analysis.derived_metrics import DerivedLog
-from tracklight.analysis.run_query import GroupQuery
-from tracklight.analysis.source import NO_ACCESS, Context, DataAccess
+from tracklight.analysis.source import NO_ACCESS, Context, DataAccess, GroupQuery
 from tracklight.errors import UsageError
-from tracklight.plugin import Route
+from tracklight.plugin import Blob, Route
 from tracklight.server.alerts.monitor import NO_ALERTS, AlertService, AlertSettings
 from tracklight.server.api import BlobApi, LogApi, create_health_route
 from tracklight.server.auth import (
@@ -45,7 +45,6 @@ from tracklight.server.middleware import (
     create_metrics_route,
 )
 from tracklight.server.notes import NotesApi, NotesDocument, NotesStore
-from tracklight.server.page import PAGE_DIR, create_page_route, create_plugin_routes
 from tracklight.server.plugins import (
     DashboardEntry,
     DashboardMonitor,
@@ -53,13 +52,20 @@ from tracklight.server.plugins import (
     Prewarmer,
 )
 from tracklight.server.responses import describe_error, get_exception_handlers
-from tracklight.server.routing import API_PREFIX, LazyRouter, create_openapi_route, create_routes
+from tracklight.server.routing import (
+    API_PREFIX,
+    PAGE_DIR,
+    LazyRouter,
+    create_openapi_route,
+    create_page_route,
+    create_plugin_routes,
+    create_routes,
+)
 from tracklight.server.run_table.api import RunTableApi
 from tracklight.server.run_table.run_columns import RunColumnsApi
 from tracklight.server.run_table.run_details import RunDetailsApi
 from tracklight.server.run_table.run_list import RunListApi
 from tracklight.server.source import LogOverview, LogSource, LogWatcher, Refresher
-from tracklight.server.static_export.api import StaticExportApi
 from tracklight.util.files import get_notes_path
 
 #: As a host: listen on all interfaces, IPv4 and IPv6.
@@ -157,6 +163,41 @@ class Settings:
     audit_log: AuditLog | None = None
     heartbeat_s: float = HEARTBEAT_S
     """The longest time without an event on a live update stream."""
+
+
+# ---- static exports
+
+
+class StaticExportRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Requests the export of a view; ``view`` is the URL of the page or its query string."""
+
+    view: str = ""
+
+
+class StaticExportApi:
+    """Exports views of a log as single HTML files."""
+
+    def __init__(self, source: LogSource, overview: LogOverview, access: DataAccess) -> None:
+        self._source = source
+        self._overview = overview
+        self._access = access
+
+    def routes(self) -> list[Route]:
+        return [Route("export", StaticExportRequest, self.export)]
+
+    def export(self, request: StaticExportRequest) -> Blob:
+        """Return a page with the runs of a view, which needs no server."""
+        # Slow to import, and seldom needed.
+        from tracklight.server.static_export import ExportContents, build_page, parse_view
+
+        contents = ExportContents(
+            self._source,
+            parse_view(request.view),
+            self._overview.runs(),
+            {tag.tag for tag in self._overview.tags()},
+            self._access,
+        )
+        return Blob(build_page(contents).encode(), "text/html; charset=utf-8", "tracklight.html")
 
 
 # ---- the application

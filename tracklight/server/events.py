@@ -41,9 +41,10 @@ from starlette.types import Receive, Scope, Send
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message
 from tracklight.plugin import Route
-from tracklight.server.changelog import ChangeLog, DeltaEvent
 from tracklight.server.responses import create_error_response
 from tracklight.server.source import (
+    ChangeLog,
+    DeltaEvent,
     LogOverview,
     LogSource,
     ProgressRow,

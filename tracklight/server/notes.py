@@ -18,8 +18,8 @@ from tracklight.analysis.derived_metrics import DerivedMetric
 from tracklight.analysis.source import Empty
 from tracklight.errors import ConflictError, LogError, UsageError
 from tracklight.plugin import Route
+from tracklight.server.alerts import AlertRule
 from tracklight.server.alerts.monitor import AlertService, AlertsResponse
-from tracklight.server.alerts.rules import AlertRule
 from tracklight.types import LayoutCategory
 from tracklight.util.files import JsonFile
 

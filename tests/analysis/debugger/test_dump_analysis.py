@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.debugger.dumps import open_dump
-from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.analysis.debugger import AlertKind
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis, get_function_name
 
 FIELDS = (

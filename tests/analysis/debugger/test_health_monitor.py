@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.analysis.debugger import AlertKind
 from tracklight.analysis.debugger.library import HealthMonitor
 from tracklight.debugger.recorder import Recorder, Schedule
 from tracklight.formats.tensor_health import STAT_INDEX, STATS, WatchedTensor

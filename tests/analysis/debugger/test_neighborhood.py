@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracklight.analysis.debugger.event_rows import find_neighborhood
+from tracklight.analysis.debugger.dump_rows import find_neighborhood
 
 #: The inputs of each node of a chain of 10 nodes.
 CHAIN = {node: [node - 1] if node else [] for node in range(10)}

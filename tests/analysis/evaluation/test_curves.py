@@ -8,7 +8,7 @@ import sklearn.calibration
 import sklearn.metrics as sk
 
 from tests.analysis.evaluation.helpers import load_breast_cancer, make_groups
-from tracklight.analysis.evaluation.curves import (
+from tracklight.analysis.evaluation.metrics import (
     CALIBRATION_BUCKETS,
     calibration_curve,
     calibration_sums,

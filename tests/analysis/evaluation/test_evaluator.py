@@ -14,15 +14,14 @@ from tests.analysis.evaluation.helpers import (
     load_wine,
     make_groups,
 )
-from tracklight.analysis.evaluation.curves import EXACT_BINS
-from tracklight.analysis.evaluation.evaluator import (
+from tracklight.analysis.evaluation import (
     DEFAULT_THRESHOLDS,
     Chunk,
     EvaluationConfig,
     Evaluator,
     list_metrics,
 )
-from tracklight.analysis.evaluation.metrics import get_direction, is_count
+from tracklight.analysis.evaluation.metrics import EXACT_BINS, get_direction, is_count
 from tracklight.analysis.evaluation.models import LIFT_BUCKETS
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult

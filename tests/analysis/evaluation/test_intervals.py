@@ -9,8 +9,8 @@ from scipy import special
 
 import tracklight
 from tests.analysis.evaluation.helpers import Example, make_groups
-from tracklight.analysis.evaluation.curves import EXACT_BINS
-from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
+from tracklight.analysis.evaluation import Chunk, EvaluationConfig, Evaluator
+from tracklight.analysis.evaluation.metrics import EXACT_BINS
 from tracklight.analysis.evaluation.resampling import (
     Resampling,
     adjust_p_values,

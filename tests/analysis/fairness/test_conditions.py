@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tracklight.analysis.evaluation.slices import SliceSpec
-from tracklight.analysis.fairness.library import RowCondition, make_conditions
+from tracklight.analysis.fairness import RowCondition, make_conditions
 from tracklight.fairness import Buckets, evaluate
 
 RANDOM = np.random.default_rng(0)

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from tests.analysis.evaluation.helpers import make_groups
-from tracklight.analysis.evaluation import curves
+from tracklight.analysis.evaluation import metrics
+from tracklight.analysis.fairness.tfma import parse_config
 from tracklight.analysis.fairness.tfma_folder import read_tfma_folder
 from tracklight.errors import LogError
-from tracklight.formats.tfma.files import find_file_kind, parse_config
 from tracklight.logdir.access import ConfinedFiles
+from tracklight.logdir.discover import find_evaluation_file_kind
 
 DATA = Path(__file__).parent / "data"
 
@@ -36,8 +37,8 @@ def test_metrics_of_two_models(kind):
     for model in (candidate, baseline):
         result = model.stored.result
         assert result.slices[0] == ()
-        for name, metrics in expected[model.stored.model].items():
-            for metric, value in metrics.items():
+        for name, values in expected[model.stored.model].items():
+            for metric, value in values.items():
                 short = metric.rpartition("/")[2]
                 short, _, threshold = short.partition("@")
                 short = "label_mean" if metric == "label/mean" else short
@@ -63,14 +64,14 @@ def test_plots(kind):
     data = make_groups()
     stored = read(DATA / kind)[0].stored
     row = stored.plots.find_row(stored.result.get_slice("group:b"))
-    curve = curves.roc_curve(stored.plots.counts[0, row], stored.plots.edges)
+    curve = metrics.roc_curve(stored.plots.counts[0, row], stored.plots.edges)
     mask = data.columns["group"] == "b"
     labels, scores = data.labels[mask], data.scores[mask]
     for at in range(0, len(curve.threshold), 7):
         positive = scores > curve.threshold[at]
         assert curve.true_positive_rate[at] == pytest.approx(positive[labels == 1].mean())
         assert curve.false_positive_rate[at] == pytest.approx(positive[labels == 0].mean())
-    calibration = curves.calibration_curve(stored.plots.calibration[0, row])
+    calibration = metrics.calibration_curve(stored.plots.calibration[0, row])
     inside = (scores >= 0.3) & (scores < 0.4)
     assert calibration.weight[3] == inside.sum()
     assert calibration.positive_share[3] == pytest.approx(labels[inside].mean())
@@ -167,10 +168,10 @@ def test_random_bytes_are_one_sentence(tmp_path):
 
 
 def test_file_names():
-    assert find_file_kind("metrics-00000-of-00003.parquet") == "metrics"
-    assert find_file_kind("validations.tfrecord") == "validations"
-    assert find_file_kind("plots") == "plots"
-    assert find_file_kind("metrics.csv") is None
+    assert find_evaluation_file_kind("metrics-00000-of-00003.parquet") == "metrics"
+    assert find_evaluation_file_kind("validations.tfrecord") == "validations"
+    assert find_evaluation_file_kind("plots") == "plots"
+    assert find_evaluation_file_kind("metrics.csv") is None
 
 
 def test_config_of_unexpected_types():

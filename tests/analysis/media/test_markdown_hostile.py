@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.hostile_markdown import VECTORS
 from tracklight.analysis.media.markdown import render_markdown
-from tracklight.analysis.media.safe_html import (
+from tracklight.analysis.media.markdown_html import (
     HIGHLIGHT_CLASSES,
     KNOWN_TAGS,
     LANGUAGES,

@@ -9,8 +9,8 @@ import pytest
 
 from tests.analysis.media.conftest import Open
 from tests.index import logs
-from tracklight.analysis.media import values
-from tracklight.analysis.media.values import (
+from tracklight.analysis import media
+from tracklight.analysis.media import (
     ByteBudget,
     StepsResponse,
     ValueRequest,
@@ -48,11 +48,11 @@ def export(
 def test_long_series_are_thinned(tmp_path: Path, open_log: Open) -> None:
     write_images(tmp_path, {"a": 100, "b": 3, "c": 1})
     steps, paths = export(open_log(tmp_path), ["a", "b"])
-    assert len(steps["a"]) == values.MAX_EXPORTED_VALUES
+    assert len(steps["a"]) == media.MAX_EXPORTED_VALUES
     assert (steps["a"][0], steps["a"][-1]) == (0, 99)
     assert steps["b"] == [0, 1, 2]
     assert "c" not in steps
-    assert len(paths) == values.MAX_EXPORTED_VALUES + 3
+    assert len(paths) == media.MAX_EXPORTED_VALUES + 3
     assert all(path.startswith("picture?run=") for path in paths)
 
 
@@ -72,7 +72,7 @@ def test_fewer_values_are_exported_if_they_are_large(
     tmp_path: Path, open_log: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_images(tmp_path, {"a": 9, "b": 9})
-    monkeypatch.setattr(values, "ByteBudget", lambda series: ByteBudget(series, 1000))
+    monkeypatch.setattr(media, "ByteBudget", lambda series: ByteBudget(series, 1000))
     steps, paths = export(open_log(tmp_path), ["a", "b"], size_bytes=100)
     assert steps == {"a": [0, 2, 4, 6, 8], "b": [0, 2, 4, 6, 8]}
     assert len(paths) == 10

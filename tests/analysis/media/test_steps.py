@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.analysis.media.conftest import Open
 from tests.index import logs
-from tracklight.analysis.media.values import StepsRequest, list_steps
+from tracklight.analysis.media import StepsRequest, list_steps
 
 TAG = "picture"
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.analysis.media.values import ByteBudget, thin_evenly
+from tracklight.analysis.media import ByteBudget, thin_evenly
 
 
 @given(st.integers(0, 5000), st.integers(1, 60))

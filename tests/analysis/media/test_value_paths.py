@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.media.values import ValueRequest, steps_path, value_path
+from tracklight.analysis.media import ValueRequest, steps_path, value_path
 
 
 def test_fields_are_in_order() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.media.conftest import Open
 from tests.index import logs
-from tracklight.analysis.media.values import StepsRequest, ValueReader, ValueRequest, list_steps
+from tracklight.analysis.media import StepsRequest, ValueReader, ValueRequest, list_steps
 from tracklight.errors import LogError
 from tracklight.formats.values import Images
 

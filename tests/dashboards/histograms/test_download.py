@@ -10,7 +10,7 @@ import pytest
 from tests.analysis.media.conftest import Open
 from tests.dashboards.histograms.requests import request, write
 from tests.index.logs import histogram
-from tracklight.analysis.media.values import StepsResponse
+from tracklight.analysis.media import StepsResponse
 from tracklight.dashboards.histograms import Histograms
 from tracklight.dashboards.histograms.schemas import BucketsResponse, HistogramChartRow
 from tracklight.errors import LogError, UsageError

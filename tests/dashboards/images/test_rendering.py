@@ -11,7 +11,7 @@ from tests.analysis.media.conftest import Open, open_log
 from tests.dashboards.images.conftest import picture_record
 from tests.dashboards.images.samples import noise, save
 from tests.index import logs
-from tracklight.analysis.media.values import StepsRequest, list_steps
+from tracklight.analysis.media import StepsRequest, list_steps
 from tracklight.dashboards.images import raster, rendering
 from tracklight.dashboards.images.rendering import ImageRenderer
 from tracklight.dashboards.images.schemas import PixelsRequest, ThumbnailRequest

@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.dashboards.mesh.conftest import OpenScene
 from tests.dashboards.mesh.scene import FACES, VERTICES, make_part
-from tracklight.analysis.media.values import MAX_EXPORTED_VALUES, StepsResponse
+from tracklight.analysis.media import MAX_EXPORTED_VALUES, StepsResponse
 
 
 def test_exports_some_steps_of_each_mesh(open_scene: OpenScene) -> None:

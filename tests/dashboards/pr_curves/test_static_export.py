@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.analysis.media.conftest import Open
 from tests.dashboards.pr_curves.curve_logs import count, write
-from tracklight.analysis.media.values import ValueRequest, value_path
+from tracklight.analysis.media import ValueRequest, value_path
 from tracklight.dashboards.pr_curves import PrCurves
 
 GOOD = count([0, 1], [0.1, 0.9], 11)

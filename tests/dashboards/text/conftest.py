@@ -11,7 +11,7 @@ import pytest
 
 from tests.analysis.media.conftest import open_log
 from tests.small_log import write
-from tracklight.analysis.media.values import StepsRequest, ValueRequest, list_steps
+from tracklight.analysis.media import StepsRequest, ValueRequest, list_steps
 from tracklight.dashboards.text import TextDashboard
 from tracklight.formats import summary
 from tracklight.formats.summary import encode_event

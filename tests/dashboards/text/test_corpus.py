@@ -12,7 +12,7 @@ import pytest
 from tests.analysis.media.conftest import Open
 from tests.dashboards.text.conftest import Board
 from tests.interop.test_corpus import CASES, read_oracle, unpack
-from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.media import ValueRequest
 from tracklight.dashboards.text import TextDashboard
 
 #: Invalid UTF-8 is shown escaped here; TensorBoard responds with an error.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.dashboards.text.conftest import Show
-from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.media import ValueRequest
 from tracklight.errors import LogError, UsageError
 
 

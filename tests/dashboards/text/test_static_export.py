@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.dashboards.text.conftest import Show
-from tracklight.analysis.media.values import StepsResponse, steps_path, value_path
+from tracklight.analysis.media import StepsResponse, steps_path, value_path
 from tracklight.dashboards.text.schemas import TextResponse
 from tracklight.plugin import Blob
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.frameworks.programs import need, run_keras
 from tests.frameworks.recordings import analyze, check_root_cause
-from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.analysis.debugger import AlertKind
 from tracklight.analysis.debugger.library import HealthMonitor
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import parse_roots

@@ -10,7 +10,7 @@ import pytest
 
 from tests.analysis.media.conftest import Open, open_log
 from tests.frameworks.image_comparison import BATCH, STEPS, check_pixels
-from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.media import ValueRequest
 from tracklight.dashboards.images import Images
 from tracklight.torch import SummaryWriter
 

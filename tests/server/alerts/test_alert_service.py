@@ -12,13 +12,13 @@ from tests.archives import extract
 from tests.server.alerts.receiver import Receiver, receive
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
-from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.analysis.debugger import AlertKind
 from tracklight.debugger.recorder import Recorder, Schedule
 from tracklight.formats.tensor_health import STAT_INDEX, STATS, WatchedTensor
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import parse_roots
+from tracklight.server.alerts import DEFAULT_DEBUGGER_KINDS, AlertRule
 from tracklight.server.alerts.monitor import AlertSettings
-from tracklight.server.alerts.rules import DEFAULT_DEBUGGER_KINDS, AlertRule
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.notes import NotesStore

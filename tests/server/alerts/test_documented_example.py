@@ -10,8 +10,8 @@ import pytest
 
 import tracklight
 from tracklight import summary
+from tracklight.server.alerts import parse_rule
 from tracklight.server.alerts.monitor import AlertMonitor
-from tracklight.server.alerts.rules import parse_rule
 
 ROOT = Path(__file__).parents[3]
 

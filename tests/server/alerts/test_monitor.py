@@ -5,10 +5,10 @@ import math
 import pytest
 
 from tests.server.memory_source import MemorySource
-from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
+from tracklight.analysis.debugger import AlertKind, HealthAlert
 from tracklight.analysis.debugger.library import HealthProblem
+from tracklight.server.alerts import BUILT_IN_RULES, AlertLog, AlertRule
 from tracklight.server.alerts.monitor import AlertMonitor
-from tracklight.server.alerts.rules import BUILT_IN_RULES, AlertLog, AlertRule
 
 NAN = AlertRule("nan", "*", "nan")
 ABOVE = AlertRule("above", "loss", "above", 5.0)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tracklight.server.alerts.rules import (
+from tracklight.server.alerts import (
     AlertRule,
     Points,
     RuleState,

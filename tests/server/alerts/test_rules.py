@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.debugger.alerts import AlertKind
+from tracklight.analysis.debugger import AlertKind
 from tracklight.errors import UsageError
-from tracklight.server.alerts.rules import (
+from tracklight.server.alerts import (
     AlertRule,
     parse_debugger_kinds,
     parse_rule,

@@ -7,7 +7,7 @@ import pytest
 from tests.server.alerts.receiver import Receiver, receive
 from tests.server.waiting import wait_until
 from tracklight.errors import Message, UsageError
-from tracklight.server.alerts.webhook import Webhook, validate_webhook_url
+from tracklight.server.alerts.monitor import Webhook, validate_webhook_url
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.server.run_table.tables import LogBuilder
-from tracklight.analysis.run_query import GroupQuery, RunSelection
+from tracklight.analysis.source import GroupQuery, RunSelection
 from tracklight.errors import ExpressionError, UsageError
 from tracklight.server.notes import RunNote
 from tracklight.server.run_table.name_columns import (

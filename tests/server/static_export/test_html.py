@@ -11,19 +11,19 @@ import pytest
 
 from tests.server.columns_decoder import read_columns
 from tracklight.errors import LogError
-from tracklight.server.static_export import contents
+from tracklight.server import static_export
 
 NASTY = "</script><script>alert(1)</script><!-- \u2028\u2029 & \" ' \\ ]]>"
 
 
 def test_names_cannot_end_a_script() -> None:
-    text = contents.escape_json({NASTY: [NASTY]})
+    text = static_export.escape_json({NASTY: [NASTY]})
     assert not set(text) & set("<>&\u2028\u2029")
     assert json.loads(text) == {NASTY: [NASTY]}
 
 
 def test_embedded_script_cannot_end_itself() -> None:
-    embedded = contents.embed_script('a="</script>";b="<!--"')
+    embedded = static_export.embed_script('a="</script>";b="<!--"')
     assert embedded == '<script>a="<\\/script>";b="<\\!--"</script>'
 
 
@@ -33,7 +33,7 @@ class Response(msgspec.Struct):
 
 
 def test_responses_are_packed_with_columns() -> None:
-    packed = contents.pack_response(Response(NASTY, np.array([1.5, np.nan])))
+    packed = static_export.pack_response(Response(NASTY, np.array([1.5, np.nan])))
     response = read_columns(zlib.decompress(base64.b64decode(packed), wbits=-15))
     assert response["name"] == NASTY
     np.testing.assert_array_equal(response["value"], [1.5, np.nan])
@@ -41,4 +41,4 @@ def test_responses_are_packed_with_columns() -> None:
 
 def test_missing_page_raises_log_error(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="was not built"):
-        contents.read_asset("board.js", tmp_path)
+        static_export.read_asset("board.js", tmp_path)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracklight.server.source import RunRow
-from tracklight.server.static_export.view import RUN_COLORS, assign_run_colors
+from tracklight.server.static_export import RUN_COLORS, assign_run_colors
 
 #: Computed by the page; `web/src/lib/colors.test.ts` checks it.
 _ROOT = Path(__file__).parents[3]

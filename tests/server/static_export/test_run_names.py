@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.server.static_export.view import parse_run_names
+from tracklight.server.static_export import parse_run_names
 
 
 @pytest.mark.parametrize(

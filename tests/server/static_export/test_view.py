@@ -4,7 +4,7 @@ import pytest
 
 from tracklight.server.notes import RunNote
 from tracklight.server.source import RunRow
-from tracklight.server.static_export.view import parse_view
+from tracklight.server.static_export import parse_view
 
 
 def make_row(name: str, start: float | str | None) -> RunRow:

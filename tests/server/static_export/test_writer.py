@@ -19,12 +19,11 @@ from tests.server.memory_source import MemoryWatch
 from tracklight.errors import LogError, UsageError
 from tracklight.index.catalog import Catalog
 from tracklight.plugin import Blob
+from tracklight.server import static_export
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.notes import NotesStore, RunNoteUpdate
-from tracklight.server.static_export import contents
-from tracklight.server.static_export.contents import ExportContents, write_static_export
-from tracklight.server.static_export.view import parse_view
+from tracklight.server.static_export import ExportContents, parse_view, write_static_export
 from tracklight.util.files import get_notes_path
 
 NASTY = "</script><b>\u2028"
@@ -41,7 +40,7 @@ class Everything:
 def built_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the built page, which these tests do not need."""
     assets = {"board.js": "start('</script>')", "board.css": "body{}"}
-    monkeypatch.setattr(contents, "read_asset", lambda name: assets[name])
+    monkeypatch.setattr(static_export, "read_asset", lambda name: assets[name])
 
 
 @pytest.fixture
@@ -165,7 +164,7 @@ def test_existing_files_are_not_overwritten(catalog: Catalog, tmp_path: Path) ->
 def test_too_large_file_raises_usage_error(
     catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracklight.server.static_export.contents._MAX_FILE_BYTES", 10)
+    monkeypatch.setattr("tracklight.server.static_export._MAX_FILE_BYTES", 10)
     with pytest.raises(UsageError, match="export to a directory"):
         export(catalog, tmp_path / "board.html")
     assert not (tmp_path / "board.html").exists()
@@ -189,7 +188,9 @@ def _double(step: int, value: float) -> bytes:
 
 def test_blobs_have_bytes_and_media_type() -> None:
     content = bytes(range(256)) * 8
-    packed = base64.b64decode(contents.pack_response(Blob(content, "image/png", immutable=True)))
+    packed = base64.b64decode(
+        static_export.pack_response(Blob(content, "image/png", immutable=True))
+    )
     file = read_columns(zlib.decompress(packed, wbits=-15))
     assert file["media_type"] == "image/png"
     assert file["content"].tobytes() == content

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.debugger.alerts import (
+from tracklight.analysis.debugger import (
     AlertKind,
     HealthAlert,
     InputSummary,
@@ -21,8 +21,7 @@ from tracklight.analysis.debugger.alerts import (
     make_translatable,
 )
 from tracklight.analysis.debugger.dump import DebugDump, Frame, TensorSummary
-from tracklight.analysis.debugger.dump_alerts import DumpAlerts
-from tracklight.analysis.debugger.event_rows import EventName, EventRows
+from tracklight.analysis.debugger.dump_rows import DumpAlerts, EventName, EventRows
 from tracklight.errors import Message
 from tracklight.formats.debug_events import GraphOp, Health
 from tracklight.util.parsing import is_library_path

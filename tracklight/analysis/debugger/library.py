@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert, RootCause
+from tracklight.analysis.debugger import AlertKind, HealthAlert, RootCause
 from tracklight.analysis.debugger.dump import DebugDump, iter_dumps, read_metadata
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.recording import Recording, RecordingKey, iter_recordings

@@ -9,7 +9,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from tracklight.analysis.debugger.alerts import (
+from tracklight.analysis.debugger import (
     AlertKind,
     HealthAlert,
     InputSummary,

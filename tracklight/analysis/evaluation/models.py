@@ -8,23 +8,21 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.curves import (
-    CALIBRATION_BUCKETS,
-    MAX_CELLS,
-    GroupedSums,
-    ScoreHistogram,
-    WeightedRows,
-    calibration_sums,
-)
 from tracklight.analysis.evaluation.metrics import (
+    CALIBRATION_BUCKETS,
     COUNT_METRICS,
     DEFAULT_BINARY_METRICS,
     FLIP_METRICS,
+    MAX_CELLS,
     RATES,
     REGRESSION_METRICS,
     SCORE_METRICS,
     THRESHOLD_METRICS,
     ConfusionCounts,
+    GroupedSums,
+    ScoreHistogram,
+    WeightedRows,
+    calibration_sums,
     compute_auc,
     compute_average_precision,
     compute_lift,

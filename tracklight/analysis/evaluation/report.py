@@ -16,9 +16,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS
-from tracklight.analysis.evaluation.evaluator import EvaluationPlots
-from tracklight.analysis.evaluation.metrics import get_direction, is_count
+from tracklight.analysis.evaluation import EvaluationPlots
+from tracklight.analysis.evaluation.metrics import CALIBRATION_BUCKETS, get_direction, is_count
 from tracklight.analysis.evaluation.models import Task
 from tracklight.analysis.evaluation.resampling import IntervalMethod, Resampling
 from tracklight.analysis.evaluation.results import Difference, EvaluationResult, MetricColumn

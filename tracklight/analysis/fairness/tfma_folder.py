@@ -9,20 +9,31 @@ from typing import TypeVar
 
 import numpy as np
 
-from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS
-from tracklight.analysis.evaluation.evaluator import EvaluationPlots
-from tracklight.analysis.evaluation.metrics import REGRESSION_METRICS
+from tracklight.analysis.evaluation import EvaluationPlots
+from tracklight.analysis.evaluation.metrics import CALIBRATION_BUCKETS, REGRESSION_METRICS
 from tracklight.analysis.evaluation.models import Task
 from tracklight.analysis.evaluation.report import StoredEvaluation
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
 from tracklight.analysis.evaluation.slices import SliceKey, format_slice, make_sort_key
+from tracklight.analysis.fairness.tfma import (
+    MAX_CONFIG_BYTES,
+    TfmaConfig,
+    TfmaKey,
+    TfmaPlots,
+    TfmaSliceMetrics,
+    TfmaValidation,
+    TfmaValue,
+    iter_messages,
+    parse_attributions,
+    parse_config,
+    parse_metrics,
+    parse_plots,
+    parse_validation,
+)
 from tracklight.errors import LogError, Message, TracklightError, get_message
-from tracklight.formats.tfma import files as tfma_files
-from tracklight.formats.tfma import messages
-from tracklight.formats.tfma.files import TfmaConfig
-from tracklight.formats.tfma.messages import TfmaKey, TfmaPlots, TfmaSliceMetrics, TfmaValue
 from tracklight.logdir.access import ConfinedFiles, join_path
+from tracklight.logdir.discover import EVALUATION_CONFIG, find_evaluation_file_kind
 from tracklight.types import Float64, Int64
 
 ItemT = TypeVar("ItemT")
@@ -112,7 +123,7 @@ def read_tfma_folder(files: ConfinedFiles, folder: str) -> list[ModelEvaluation]
         ) from None
     reader = _FolderReader(files, folder, names)
     config = reader.read_config()
-    slices = reader.read("metrics", lambda data: [messages.parse_metrics(data)])
+    slices = reader.read("metrics", lambda data: [parse_metrics(data)])
     if not slices:
         if reader.problems:
             raise LogError(
@@ -122,9 +133,9 @@ def read_tfma_folder(files: ConfinedFiles, folder: str) -> list[ModelEvaluation]
                 problem=reader.problems[0],
             )
         raise LogError("fairness.empty_folder", 'no evaluation in "{folder}"', folder=folder)
-    plots = reader.read("plots", messages.parse_plots)
-    attributions = reader.read("attributions", messages.parse_attributions)
-    validations = reader.read("validations", lambda data: [messages.parse_validation(data)])
+    plots = reader.read("plots", parse_plots)
+    attributions = reader.read("attributions", parse_attributions)
+    validations = reader.read("validations", lambda data: [parse_validation(data)])
     models = list(dict.fromkeys(key.model for item in slices for key in item.metrics)) or [""]
     baselines = {model.name for model in config.models if model.is_baseline}
     result = []
@@ -157,11 +168,11 @@ class _FolderReader:
         self.problems: list[Message] = []
 
     def read_config(self) -> TfmaConfig:
-        if tfma_files.CONFIG_FILE not in self._names:
+        if EVALUATION_CONFIG not in self._names:
             return TfmaConfig()
         try:
-            with self._files.open(join_path(self._folder, tfma_files.CONFIG_FILE)) as file:
-                return tfma_files.parse_config(file.read(tfma_files.MAX_CONFIG_BYTES))
+            with self._files.open(join_path(self._folder, EVALUATION_CONFIG)) as file:
+                return parse_config(file.read(MAX_CONFIG_BYTES))
         except TracklightError as error:
             self.problems.append(get_message(error))
             return TfmaConfig()
@@ -170,11 +181,11 @@ class _FolderReader:
         """Return the parsed messages of all files of a kind."""
         items: list[ItemT] = []
         for name in self._names:
-            if tfma_files.find_file_kind(name) != kind:
+            if find_evaluation_file_kind(name) != kind:
                 continue
             try:
                 with self._files.open(join_path(self._folder, name)) as file:
-                    for data in tfma_files.iter_messages(file):
+                    for data in iter_messages(file):
                         items += parse(data)
                         if len(items) > MAX_TFMA_SLICES:
                             raise LogError(
@@ -375,7 +386,7 @@ def _sum_calibration(item: TfmaPlots) -> Float64:
     return sums
 
 
-def _convert_validation(validations: Iterable[messages.TfmaValidation]) -> Validation | None:
+def _convert_validation(validations: Iterable[TfmaValidation]) -> Validation | None:
     for item in validations:
         return Validation(
             is_ok=item.is_ok,

@@ -1,9 +1,9 @@
 """Render Markdown from logs to HTML that is safe to insert into the page.
 
 Logs are untrusted. Two independent steps protect the page, both based on allowlists:
-`markdown_parser` generates HTML from Markdown and rebuilds the few HTML tags that a text may
-contain, and `safe_html.sanitize` parses the result and keeps only what the page can show. What is
-not allowed is shown as text, not dropped.
+`markdown_html.render_html` generates HTML from Markdown and rebuilds the few HTML tags that a text
+may contain, and `markdown_html.sanitize` parses the result and keeps only what the page can show.
+What is not allowed is shown as text, not dropped.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ def render_markdown(text: str, deadline: Deadline | None = None) -> RenderedMark
             ),
         )
     # Importing the parser takes 0.1 s, which logs without text need not wait for.
-    from tracklight.analysis.media.markdown_parser import render_html
-    from tracklight.analysis.media.safe_html import sanitize
+    from tracklight.analysis.media.markdown_html import render_html, sanitize
 
     try:
         return RenderedMarkdown(sanitize(render_html(text, deadline or start_deadline())))

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tracklight.analysis.evaluation.curves import histogram_of
-from tracklight.analysis.evaluation.metrics import compute_auc, compute_log_loss
+from tracklight.analysis.evaluation.metrics import compute_auc, compute_log_loss, histogram_of
 from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import UsageError
 from tracklight.types import Float64, Int64

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tracklight.analysis.evaluation.curves import GroupedSums, WeightedRows
 from tracklight.analysis.evaluation.metrics import (
     DEFAULT_BINARY_METRICS,
     ConfusionCounts,
+    GroupedSums,
+    WeightedRows,
     divide,
 )
 from tracklight.analysis.evaluation.resampling import Resampling

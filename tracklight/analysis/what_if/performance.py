@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.curves import DEFAULT_BINS, EXACT_BINS
-from tracklight.analysis.evaluation.evaluator import Chunk, EvaluationConfig, Evaluator
+from tracklight.analysis.evaluation import Chunk, EvaluationConfig, Evaluator
 from tracklight.analysis.evaluation.filters import Categorical, ColumnData
-from tracklight.analysis.evaluation.metrics import ConfusionCounts
+from tracklight.analysis.evaluation.metrics import DEFAULT_BINS, EXACT_BINS, ConfusionCounts
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import EvaluationResult, MetricColumn
 from tracklight.analysis.evaluation.slices import (

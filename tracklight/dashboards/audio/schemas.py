@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.media import ValueRequest
 from tracklight.analysis.source import Sentence
 from tracklight.types import Float32
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from urllib.parse import quote
 
-from tracklight.analysis.debugger.alerts import RootCause
+from tracklight.analysis.debugger import RootCause
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.library import DebuggerLibrary
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis

@@ -7,7 +7,7 @@ import numpy as np
 from tracklight.analysis.debugger.dump import DebugDump
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.dump_comparison import compare_dumps
-from tracklight.analysis.debugger.event_rows import EventRows, find_neighborhood
+from tracklight.analysis.debugger.dump_rows import EventRows, find_neighborhood
 from tracklight.dashboards.debugger.responses import make_summary_row
 from tracklight.dashboards.debugger.schemas import (
     CompareDumpsResponse,

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from tracklight.analysis.debugger.alerts import AlertKind, HealthAlert
+from tracklight.analysis.debugger import AlertKind, HealthAlert
 from tracklight.analysis.debugger.dump import TensorSummary, describe_array
-from tracklight.analysis.debugger.dump_alerts import DumpAlerts
-from tracklight.analysis.debugger.event_rows import find_neighborhood
+from tracklight.analysis.debugger.dump_rows import DumpAlerts, find_neighborhood
 from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording import Recording
 from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis, make_source_line

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.debugger.alerts import HealthAlert, RootCause, SourceLine
+from tracklight.analysis.debugger import HealthAlert, RootCause, SourceLine
 from tracklight.analysis.debugger.dump_comparison import DifferenceKind
 from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem

@@ -19,7 +19,7 @@ import numpy as np
 
 from tracklight.analysis.evaluation.report import PLUGIN_NAME, StoredEvaluation, format_report
 from tracklight.analysis.evaluation.results import EvaluationResult
-from tracklight.analysis.fairness.library import (
+from tracklight.analysis.fairness import (
     TFMA_PLUGIN,
     EvaluationEntry,
     EvaluationLibrary,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracklight.analysis.evaluation import curves
-from tracklight.analysis.evaluation.evaluator import EvaluationPlots
+from tracklight.analysis.evaluation import EvaluationPlots, metrics
 from tracklight.analysis.evaluation.metrics import get_direction
 from tracklight.analysis.evaluation.report import StoredEvaluation, rank_gaps
 from tracklight.analysis.evaluation.results import (
@@ -16,7 +15,7 @@ from tracklight.analysis.evaluation.results import (
     compute_difference,
 )
 from tracklight.analysis.evaluation.slices import format_slice
-from tracklight.analysis.fairness.library import make_conditions
+from tracklight.analysis.fairness import make_conditions
 from tracklight.analysis.fairness.tfma_folder import ModelEvaluation, Validation
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.fairness.schemas import (
@@ -289,10 +288,10 @@ def _make_plot(
     plots: EvaluationPlots, slice_at: int, row: int, output_at: int, name: str, buckets: int
 ) -> PlotRow:
     counts = plots.counts[output_at, row]
-    roc = curves.roc_curve(counts, plots.edges)
-    pr = curves.precision_recall_curve(counts, plots.edges)
-    calibration = curves.calibration_curve(plots.calibration[output_at, row], buckets)
-    distribution = curves.score_distribution(counts, plots.edges)
+    roc = metrics.roc_curve(counts, plots.edges)
+    pr = metrics.precision_recall_curve(counts, plots.edges)
+    calibration = metrics.calibration_curve(plots.calibration[output_at, row], buckets)
+    distribution = metrics.score_distribution(counts, plots.edges)
     return PlotRow(
         slice=slice_at,
         output=name,

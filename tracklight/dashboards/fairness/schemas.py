@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tracklight.analysis.fairness.library import RowCondition
+from tracklight.analysis.fairness import RowCondition
 from tracklight.analysis.source import Sentence
 from tracklight.plugin import Float64, Int64, Problem
 

@@ -25,7 +25,7 @@ from tracklight.analysis.graphs.groups import Group
 from tracklight.analysis.graphs.model import Graph, NodeDetails, format_shape
 from tracklight.analysis.graphs.model_files.node_data import parse_overlay_file
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file
-from tracklight.analysis.media.values import has_fingerprint
+from tracklight.analysis.media import has_fingerprint
 from tracklight.dashboards.graphs.library import GraphLibrary, iter_graphs
 from tracklight.dashboards.graphs.overlays import (
     OverlayLibrary,

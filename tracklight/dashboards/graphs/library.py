@@ -16,7 +16,7 @@ from tracklight.analysis.graphs.graph_index import GraphIndex
 from tracklight.analysis.graphs.graphdef import NodeExecution, parse_step_stats
 from tracklight.analysis.graphs.model import Graph
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_logged_graph
-from tracklight.analysis.media.values import compute_fingerprints
+from tracklight.analysis.media import compute_fingerprints
 from tracklight.dashboards.graphs.schemas import (
     GraphRequest,
     GraphRow,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracklight.analysis.media.values import (
+from tracklight.analysis.media import (
     SeriesSteps,
     StepsRequest,
     StepsResponse,

@@ -16,8 +16,7 @@ from tracklight.analysis.experiments.metrics import (
     ReductionKind,
     make_reduction,
 )
-from tracklight.analysis.run_query import GroupQuery
-from tracklight.analysis.source import Sentence
+from tracklight.analysis.source import GroupQuery, Sentence
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32
 

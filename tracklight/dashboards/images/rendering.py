@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.media.values import (
+from tracklight.analysis.media import (
     SeriesSteps,
     StepsRequest,
     ValueReader,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from tracklight.analysis.media.values import (
+from tracklight.analysis.media import (
     ExportPart,
     StepsRequest,
     StepsResponse,

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.media import ValueRequest
 from tracklight.analysis.meshes import (
     MeshPart,
     MeshPartReader,

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tracklight.analysis.run_query import GroupQuery
+from tracklight.analysis.source import GroupQuery
 from tracklight.index.downsampling import CurvePoint, Line, NonFinitePoints
 from tracklight.index.series_query import BaselineMode, Smoothing
 from tracklight.plugin import Problem

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracklight.analysis.media.values import (
+from tracklight.analysis.media import (
     StepsRequest,
     StepsResponse,
     ValueRequest,

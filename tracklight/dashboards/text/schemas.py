@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tracklight.analysis.media.values import ValueRequest
+from tracklight.analysis.media import ValueRequest
 from tracklight.analysis.source import Sentence
 
 TextForm = Literal["markdown", "raw"]

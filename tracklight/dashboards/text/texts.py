@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.media import ValueReader, ValueRequest, compute_fingerprints
 from tracklight.analysis.media.markdown import render_markdown, start_deadline
 from tracklight.analysis.media.regex_worker import LineMatch, match_lines_of_text
 from tracklight.analysis.media.time_limits import Deadline, DeadlineExceededError, RegexProcess
-from tracklight.analysis.media.values import ValueReader, ValueRequest, compute_fingerprints
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.text.schemas import (
     RawTextRequest,

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracklight.analysis.evaluation.curves import CALIBRATION_BUCKETS, calibration_sums
-from tracklight.analysis.evaluation.metrics import divide
+from tracklight.analysis.evaluation.metrics import CALIBRATION_BUCKETS, calibration_sums, divide
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.slices import Buckets
 from tracklight.analysis.jobs import LOCAL_TASKS, Tasks

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tracklight.analysis.media.values import encode_uri_component
+from tracklight.analysis.media import encode_uri_component
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.what_if.images import make_thumbnail_tile, plan_thumbnails
 from tracklight.dashboards.what_if.responses import (

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tracklight.analysis.experiments.hparam_columns import CellState
-from tracklight.analysis.run_query import RunQuery, RunSelection
+from tracklight.analysis.source import RunQuery, RunSelection
 from tracklight.formats.hparams import HParamValue
 from tracklight.server.run_table.filter_expression import format_number
 from tracklight.server.run_table.queries import (

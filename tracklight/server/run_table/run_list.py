@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from tracklight.analysis.run_query import GroupQuery, RunQuery
+from tracklight.analysis.source import GroupQuery, RunQuery
 from tracklight.plugin import Route
 from tracklight.server.run_table.run_columns import Cell, make_cell
 from tracklight.server.source import RunRow, RunTotals
