@@ -447,6 +447,7 @@ def test_write_accepts_custom_metadata(strict: FileWriter) -> None:
 def test_experimental_step_functions_are_aliases(strict: FileWriter) -> None:
     summary.experimental.set_step(77)
     assert summary.experimental.get_step() == summary.get_step() == 77
+    summary.set_step(None)
 
 
 def test_only_the_first_value_of_a_tag_has_metadata(strict: FileWriter) -> None:

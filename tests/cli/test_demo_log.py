@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
+from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.analysis.profiles.kernels import measure_precision
 from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.analysis.profiles.summary import summarize
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.cli.demo import write_demo
 from tracklight.cli.demo.sweep import GRID_TRIALS, TRIALS, GridTrial

@@ -17,7 +17,7 @@ from tests.analysis.profiles.run_all_analyses import run_all_analyses
 from tests.analysis.profiles.snapshot_builder import CachingAllocator
 from tests.scanning import assert_agree
 from tracklight.analysis.graphs.parsers import parse_graph_file
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.memory.snapshots import analyze_snapshot
 from tracklight.cli.demo.writers import Plane, encode_space
 from tracklight.errors import FormatError

@@ -10,9 +10,9 @@ import pytest
 
 import tracklight
 from tests.writer.event_files import read_scalars
-from tracklight.analysis.profiles.captures.files import list_captures, open_capture
+from tracklight.analysis.profiles.captures import list_captures, open_capture
+from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.analysis.profiles.summary import summarize
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.logdir.access import Root

@@ -16,7 +16,7 @@ import pytest
 import tracklight
 from tests.analysis.profiles.raw_captures import is_work, measure_union, read_raw
 from tests.analysis.profiles.sample_captures import DATA
-from tracklight.analysis.profiles.tables.profile_data import ProfileData
+from tracklight.analysis.profiles.profile_data import ProfileData
 from tracklight.cli import main
 from tracklight.errors import FormatError, LogError, RunNotFoundError, UsageError
 

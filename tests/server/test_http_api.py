@@ -23,7 +23,7 @@ from tracklight.analysis.embeddings.loading import Embedding
 from tracklight.analysis.evaluation.report import PLUGIN_NAME, encode_evaluation
 from tracklight.analysis.fairness import make_evaluation_id
 from tracklight.analysis.predictors.python_models import wrap_model
-from tracklight.analysis.profiles.captures.files import make_capture_id
+from tracklight.analysis.profiles.captures import make_capture_id
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.columns import make_column
 from tracklight.analysis.tables.objects import to_table

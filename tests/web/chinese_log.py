@@ -19,7 +19,7 @@ from tests.index import logs
 from tests.web import debugger_log, embedding_log, image_log, mesh_log
 from tests.web.event_writer import append_records
 from tests.web.fairness_log import TFMA
-from tracklight.analysis.profiles.captures.files import make_capture_id
+from tracklight.analysis.profiles.captures import make_capture_id
 from tracklight.cli.demo.flowers import encode_capture
 from tracklight.cli.demo.writers import BATCH, GraphBuilder
 from tracklight.dashboards.workspaces.schemas import BoardCard, BoardDocument, BoardSection

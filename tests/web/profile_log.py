@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tracklight.analysis.profiles.captures.files import open_capture
-from tracklight.analysis.profiles.summary import ProfileSummary, summarize
+from tracklight.analysis.profiles.captures import open_capture
+from tracklight.analysis.profiles.findings.summary import ProfileSummary, summarize
 from tracklight.cli.demo.flowers import write_flowers
 
 DATA = Path(__file__).parents[1] / "data" / "profile"

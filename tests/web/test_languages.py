@@ -23,7 +23,7 @@ from tests.web.every_dashboard import (
 from tests.web.page_checks import find_cut_labels, find_english, find_overlaps
 from tests.web.test_looks import overflows
 from tests.web.waiting import get_stable_text
-from tracklight.analysis.profiles.captures.files import make_capture_id
+from tracklight.analysis.profiles.captures import make_capture_id
 from tracklight.formats import summary
 
 pytestmark = pytest.mark.browser

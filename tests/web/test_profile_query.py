@@ -14,7 +14,7 @@ from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, TAB, open_tool, tool_panel
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_profile_tools import table_rows
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 
 pytestmark = pytest.mark.browser
 

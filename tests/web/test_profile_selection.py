@@ -13,8 +13,8 @@ from tests.web.profile_log import TAB, open_tool
 from tests.web.test_looks import find_violations
 from tests.web.test_profile_query import CAPTURE, run_sql, write_capture
 from tests.web.test_profile_tools import table_rows
-from tracklight.analysis.profiles.captures.files import open_capture
-from tracklight.analysis.profiles.timeline.layout import Timeline
+from tracklight.analysis.profiles.captures import open_capture
+from tracklight.analysis.profiles.timeline import Timeline
 
 pytestmark = pytest.mark.browser
 

@@ -14,7 +14,7 @@ from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, SESSION, TAB, choose_capture, open_tool, tool_panel
 from tests.web.test_looks import find_violations, overflows
 from tests.web.waiting import get_stable_url
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.ops import OpSide, OpStats, compute_op_stats
 
 pytestmark = pytest.mark.browser

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     # Imported on first use: programs that read scalars start a third faster without them.
     from tracklight.analysis.debugger.library import DebuggerData
     from tracklight.analysis.meshes import Mesh
-    from tracklight.analysis.profiles.tables.profile_data import ProfileData
+    from tracklight.analysis.profiles.profile_data import ProfileData
     from tracklight.reader.graph import Graph
     from tracklight.reader.hparams import HParamsReader, HParamsTable, Reduction
 
@@ -506,8 +506,8 @@ class Log:
             >>> profile.steps.to_pandas()["total_ms"].median()
             4.31
         """
-        from tracklight.analysis.profiles.captures.files import get_capture_time_s
-        from tracklight.analysis.profiles.tables.profile_data import load_profile
+        from tracklight.analysis.profiles.captures import get_capture_time_s
+        from tracklight.analysis.profiles.profile_data import load_profile
 
         self._get_tags(run)
         captures = self._catalog.captures()

@@ -32,11 +32,11 @@ from tracklight.analysis.fairness.tfma_folder import ModelEvaluation
 from tracklight.analysis.graphs import statistics
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file, parse_logged_graph
 from tracklight.analysis.graphs.statistics import GraphSummary, summarize_graph
-from tracklight.analysis.profiles import summary as profile_summary
-from tracklight.analysis.profiles.captures.files import Capture, list_captures
-from tracklight.analysis.profiles.roofline.rates import Utilization
-from tracklight.analysis.profiles.summary import ProfileSummary
-from tracklight.analysis.profiles.tables.profile_data import load_profile
+from tracklight.analysis.profiles.captures import Capture, list_captures
+from tracklight.analysis.profiles.findings import summary as profile_summary
+from tracklight.analysis.profiles.findings.summary import ProfileSummary
+from tracklight.analysis.profiles.profile_data import load_profile
+from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.errors import TracklightError
 from tracklight.logdir.access import ConfinedFiles, Root
 from tracklight.logdir.names import escape_unprintable

@@ -22,9 +22,8 @@ from tests.analysis.profiles.raw_captures import (
     read_raw,
 )
 from tests.analysis.profiles.sample_captures import find_sample, open_sample
-from tracklight.analysis.profiles.captures.files import open_capture
-from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
-from tracklight.analysis.profiles.tables.profile_data import ProfileData
+from tracklight.analysis.profiles.captures import open_capture
+from tracklight.analysis.profiles.profile_data import AnalyzedTrace, ProfileData
 from tracklight.analysis.profiles.trace import PS_PER_MS
 
 TORCH = (

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from tracklight.analysis.profiles.findings.summary import iter_summary_lines, summarize
 from tracklight.analysis.profiles.kernels import list_kernels
-from tracklight.analysis.profiles.memory.allocators import analyze_memory
+from tracklight.analysis.profiles.memory import analyze_memory
 from tracklight.analysis.profiles.ops import assign_ops, compute_op_stats
 from tracklight.analysis.profiles.steps import analyze_steps, detect_steps
-from tracklight.analysis.profiles.summary import iter_summary_lines, summarize
+from tracklight.analysis.profiles.timeline import Timeline, list_tracks
 from tracklight.analysis.profiles.timeline.details import (
     collect_flows,
     get_event_details,
     summarize_selection,
 )
-from tracklight.analysis.profiles.timeline.layout import Timeline, list_tracks
 from tracklight.analysis.profiles.timeline.tiles import make_tiles
 from tracklight.analysis.profiles.trace import Trace
 

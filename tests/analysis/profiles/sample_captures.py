@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tracklight.analysis.profiles.captures.files import open_capture
-from tracklight.analysis.profiles.captures.xplane import parse_xplane
+from tracklight.analysis.profiles.captures import open_capture, parse_xplane
 from tracklight.analysis.profiles.trace import Trace
 
 DATA = Path(__file__).parents[2] / "data" / "profile"

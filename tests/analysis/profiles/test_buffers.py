@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.analysis.profiles.sample_captures import read_bytes
-from tracklight.analysis.profiles.captures.xplane import parse_xplane
+from tracklight.analysis.profiles.captures import parse_xplane
 from tracklight.analysis.profiles.memory.snapshots import analyze_buffers
 from tracklight.analysis.profiles.xla_programs import list_programs
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
 from tests.analysis.profiles.trace_builder import DEVICE, EventSpec, make_trace
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.communication import (
     RankTrace,
     compare_ranks,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.comparison import (
+from tracklight.analysis.profiles.findings.comparison import (
     ComparedCapture,
     compare_captures,
     is_same_program,
 )
+from tracklight.analysis.profiles.findings.summary import StepTimes, summarize
 from tracklight.analysis.profiles.ops import OpStats, compute_op_stats
-from tracklight.analysis.profiles.summary import StepTimes, summarize
 
 
 def make_capture(mean_ms: float, std_ms: float, count: int) -> ComparedCapture:

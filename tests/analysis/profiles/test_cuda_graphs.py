@@ -10,7 +10,7 @@ import pytest
 from tests.analysis.profiles.raw_captures import iter_message, read_raw
 from tests.analysis.profiles.sample_captures import DATA, read_bytes, read_case
 from tracklight.analysis.profiles.attribution import GraphKernel, match_kernels
-from tracklight.analysis.profiles.roofline.costs import measure_instruction_times
+from tracklight.analysis.profiles.roofline import measure_instruction_times
 from tracklight.analysis.profiles.xla_programs import list_programs, map_instructions
 from tracklight.formats.profiles import xplane
 from tracklight.formats.profiles.hlo import HloInstruction

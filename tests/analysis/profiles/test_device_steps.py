@@ -10,9 +10,9 @@ from tests.analysis.profiles.raw_captures import read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file, read_case
 from tests.analysis.profiles.trace_builder import DEVICE, EventSpec, make_trace
 from tracklight.analysis.profiles.findings import DEFAULT_THRESHOLDS
+from tracklight.analysis.profiles.findings.summary import summarize, summarize_analysis
 from tracklight.analysis.profiles.ops import compute_op_stats
 from tracklight.analysis.profiles.steps import analyze_steps, detect_steps
-from tracklight.analysis.profiles.summary import summarize, summarize_analysis
 from tracklight.analysis.profiles.trace import PS_PER_MS
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.profiles.trace_builder import DEVICE, EventSpec, make_trace
 from tracklight.analysis.profiles.findings import Finding
-from tracklight.analysis.profiles.summary import summarize
+from tracklight.analysis.profiles.findings.summary import summarize
 
 STEPS = 3
 STEP_US = 1000.0

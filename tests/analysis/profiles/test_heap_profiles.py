@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
-from tracklight.analysis.profiles.memory.allocators import list_heap_samples
+from tracklight.analysis.profiles.memory import list_heap_samples
 from tracklight.errors import FormatError
 from tracklight.formats.profiles.memory_profiles import (
     PprofFrame,

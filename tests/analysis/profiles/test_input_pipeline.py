@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.analysis.profiles.trace_builder import EventSpec, make_trace
-from tracklight.analysis.profiles.input_pipeline import list_pipelines
+from tracklight.analysis.profiles.findings.input_pipeline import list_pipelines
 
 US = 1_000_000
 WINDOW = np.array([[0, 1000]]) * US

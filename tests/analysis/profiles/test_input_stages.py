@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.profiles.advice import find_stage_advice
-from tracklight.analysis.profiles.input_pipeline import classify_stage
+from tracklight.analysis.profiles.findings.advice import find_stage_advice
+from tracklight.analysis.profiles.findings.input_pipeline import classify_stage
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from tests.analysis.profiles.sample_captures import read_case
 from tests.formats.profiles.test_hlo import encode_instruction, encode_module, encode_shape
 from tracklight.analysis.profiles.ops import compute_op_stats
-from tracklight.analysis.profiles.roofline.costs import (
+from tracklight.analysis.profiles.roofline import (
     InstructionTime,
     compute_instruction_cost,
     measure_instruction_times,

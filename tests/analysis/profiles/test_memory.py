@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
 from tests.analysis.profiles.trace_builder import open_chrome
-from tracklight.analysis.profiles.memory.allocators import BEFORE_REGION, Allocator, analyze_memory
+from tracklight.analysis.profiles.memory import BEFORE_REGION, Allocator, analyze_memory
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.trace import Trace
 

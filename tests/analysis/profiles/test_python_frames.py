@@ -9,8 +9,8 @@ from tests.analysis.profiles.raw_captures import measure_union, read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
 from tests.analysis.profiles.trace_builder import EventSpec, make_trace
 from tracklight.analysis.profiles.attribution import find_gap_frames
+from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.analysis.profiles.steps import analyze_steps
-from tracklight.analysis.profiles.summary import summarize
 
 
 def make_steps(*frames: EventSpec) -> list[EventSpec]:

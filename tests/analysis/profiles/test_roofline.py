@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA, open_file, read_case
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.kernels import measure_precision
 from tracklight.analysis.profiles.ops import OpSide
-from tracklight.analysis.profiles.roofline.costs import estimate_torch_cost
-from tracklight.analysis.profiles.roofline.rates import (
+from tracklight.analysis.profiles.profile_data import AnalyzedTrace
+from tracklight.analysis.profiles.roofline import (
     PrecisionRate,
     RooflinePoint,
     combine_peaks,
+    estimate_torch_cost,
     find_peak_rates,
     measure_flops,
 )
-from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
 from tracklight.analysis.profiles.trace import Device, Trace
 from tracklight.analysis.profiles.xla_programs import allows_tf32
 

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
-from tracklight.analysis.profiles.captures.files import open_capture
-from tracklight.analysis.profiles.tables import sql as sql_module
-from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
-from tracklight.analysis.profiles.tables.profile_data import ProfileData
-from tracklight.analysis.profiles.tables.sql import SqlDatabase
+from tracklight.analysis.profiles import sql as sql_module
+from tracklight.analysis.profiles.captures import open_capture
+from tracklight.analysis.profiles.profile_data import AnalyzedTrace, ProfileData
+from tracklight.analysis.profiles.sql import SqlDatabase
 from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.util.frames import CategoryColumn, Frame
 

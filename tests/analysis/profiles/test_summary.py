@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.comparison import ComparedCapture, compare_captures
+from tracklight.analysis.profiles.findings.comparison import ComparedCapture, compare_captures
+from tracklight.analysis.profiles.findings.summary import ProfileSummary, summarize
 from tracklight.analysis.profiles.ops import compute_op_stats
-from tracklight.analysis.profiles.summary import ProfileSummary, summarize
 from tracklight.analysis.source import Sentence
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.profiles.sample_captures import read_case
-from tracklight.analysis.profiles.advice import FINDING_TITLES
 from tracklight.analysis.profiles.findings import (
     DEFAULT_THRESHOLDS,
     iter_thresholds,
     parse_thresholds,
 )
+from tracklight.analysis.profiles.findings.advice import FINDING_TITLES
+from tracklight.analysis.profiles.findings.summary import ProfileSummary, summarize_analysis
 from tracklight.analysis.profiles.ops import compute_op_stats
 from tracklight.analysis.profiles.steps import analyze_steps
-from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis
 from tracklight.errors import UsageError
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.profiles.xspace_builder import LineEvent, PlaneBuilder, make_tpu_space
-from tracklight.analysis.profiles.captures.xplane import parse_xplane
+from tracklight.analysis.profiles.captures import parse_xplane
+from tracklight.analysis.profiles.findings.summary import ProfileSummary, summarize
 from tracklight.analysis.profiles.ops import OpSide, compute_op_stats
-from tracklight.analysis.profiles.summary import ProfileSummary, summarize
 
 STEPS = 10
 

@@ -11,10 +11,10 @@ import pytest
 from tests.analysis.profiles.raw_captures import is_work, list_launched, measure_union, read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
 from tests.analysis.profiles.trace_builder import open_chrome
+from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.analysis.profiles.ops import OpSide, compute_op_stats
-from tracklight.analysis.profiles.summary import summarize
+from tracklight.analysis.profiles.timeline import Timeline, list_tracks
 from tracklight.analysis.profiles.timeline.details import SelectionSummary, summarize_selection
-from tracklight.analysis.profiles.timeline.layout import Timeline, list_tracks
 from tracklight.analysis.profiles.trace import Trace
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.roofline.costs import (
+from tracklight.analysis.profiles.roofline import (
     InstructionTime,
     compute_instruction_cost,
     measure_instruction_times,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.trace import INT, TEXT, ArgTable, Trace, Track
 
 #: The track of the device. All others are threads.

@@ -9,7 +9,7 @@ import pytest
 
 from tests.dashboards.profile.client import SESSION, ProfileClient, put_xplane
 from tests.index import logs
-from tracklight.analysis.profiles.captures.files import get_capture_time_s, iter_capture_groups
+from tracklight.analysis.profiles.captures import get_capture_time_s, iter_capture_groups
 from tracklight.types import CaptureFile
 
 

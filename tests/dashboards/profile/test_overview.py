@@ -11,9 +11,9 @@ import pytest
 
 from tests.analysis.profiles.sample_captures import read_bytes, read_case, read_oracle
 from tests.dashboards.profile.client import ProfileClient, put_xplane
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
+from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.analysis.profiles.steps import StepPart, classify_events
-from tracklight.analysis.profiles.summary import summarize
 from tracklight.errors import UsageError
 from tracklight.plugin import Stream
 

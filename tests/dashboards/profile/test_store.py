@@ -16,7 +16,7 @@ import pytest
 from tests.analysis.profiles.sample_captures import DATA, read_bytes
 from tests.dashboards.profile.client import ProfileClient, open_client, put_xplane
 from tracklight.analysis.jobs import JobProgress
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 from tracklight.dashboards.profile import store
 from tracklight.errors import FormatError, LogError
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.frameworks.programs import HERE, need, run_keras, run_program
 from tests.writer.event_files import iter_events
-from tracklight.analysis.profiles.captures.files import list_captures, open_capture
+from tracklight.analysis.profiles.captures import list_captures, open_capture
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.formats.proto import parse
 from tracklight.formats.tensor import decode_tensor

@@ -10,7 +10,7 @@ import pytest
 from tests.frameworks.programs import need, run_program
 from tests.frameworks.programs.profile_program import LOAD_S
 from tests.writer.event_files import read_scalars
-from tracklight.analysis.profiles.captures.files import list_captures, open_capture
+from tracklight.analysis.profiles.captures import list_captures, open_capture
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.logdir.access import Root
 

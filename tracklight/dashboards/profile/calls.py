@@ -10,22 +10,20 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.calls.call_tree import (
+from tracklight.analysis.profiles.calls import (
     CallSelection,
     CallTree,
     FrameKind,
-    TimeOn,
-    build_call_tree,
-    list_frame_kinds,
-    merge_trees,
-    select_visible,
-)
-from tracklight.analysis.profiles.calls.nesting import (
     OperatorGrouping,
     OperatorKind,
+    TimeOn,
+    build_call_tree,
     has_modules,
     has_operators,
     has_stacks,
+    list_frame_kinds,
+    merge_trees,
+    select_visible,
     summarize_operators,
 )
 from tracklight.analysis.profiles.trace import PS_PER_MS, Trace

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracklight.analysis.profiles.memory.allocators import (
+from tracklight.analysis.profiles.memory import (
     AllocationGroup,
     Allocator,
     HeapSample,

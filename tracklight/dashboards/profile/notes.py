@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from tracklight.analysis.profiles.tables.sql import MAX_QUERY_LENGTH
+from tracklight.analysis.profiles.sql import MAX_QUERY_LENGTH
 from tracklight.dashboards.profile.schemas import CaptureRequest, RequestText, TimePs
 from tracklight.errors import UsageError
 from tracklight.util.files import JsonFile, get_notes_path

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tracklight.analysis.profiles.ops import OpSide
-from tracklight.analysis.profiles.roofline.costs import InstructionTime, measure_instruction_times
-from tracklight.analysis.profiles.roofline.rates import PeakRates, find_peak_rates
+from tracklight.analysis.profiles.roofline import (
+    InstructionTime,
+    PeakRates,
+    find_peak_rates,
+    measure_instruction_times,
+)
 from tracklight.analysis.profiles.trace import PS_PER_MS, Device
 from tracklight.analysis.profiles.xla_programs import XlaProgram, format_shape, iter_program_lines
 from tracklight.dashboards.profile.schemas import (

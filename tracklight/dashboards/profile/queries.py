@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tracklight.analysis.profiles.tables.profile_data import ProfileData
-from tracklight.analysis.profiles.tables.sql import ColumnType, QueryResult
+from tracklight.analysis.profiles.profile_data import ProfileData
+from tracklight.analysis.profiles.sql import ColumnType, QueryResult
 from tracklight.dashboards.profile.notes import (
     QueryText,
     SavedQueriesResponse,

@@ -12,10 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.profiles.roofline.rates import Utilization
+from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.steps import StepRules
+from tracklight.analysis.profiles.timeline import MAX_LEVELS, TrackRow
 from tracklight.analysis.profiles.timeline.details import EventBox
-from tracklight.analysis.profiles.timeline.layout import MAX_LEVELS, TrackRow
 from tracklight.analysis.profiles.timeline.tiles import CounterTrack, Tiles
 from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem

@@ -20,14 +20,14 @@ import numpy as np
 
 from tracklight.analysis import profiles
 from tracklight.analysis.jobs import JobProgress
-from tracklight.analysis.profiles.captures.files import (
+from tracklight.analysis.profiles.captures import (
     SESSION_FORMAT,
     get_capture_time_s,
     iter_capture_groups,
     open_capture,
     read_start_time_s,
 )
-from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
+from tracklight.analysis.profiles.profile_data import AnalyzedTrace
 from tracklight.analysis.profiles.trace import Trace, make_empty_trace
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.profile.notes import ProfileNoteStore

@@ -10,6 +10,7 @@ import numpy as np
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.analysis.profiles.attribution import EventPairs
 from tracklight.analysis.profiles.steps import detect_steps
+from tracklight.analysis.profiles.timeline import TextMatcher, Timeline, list_tracks
 from tracklight.analysis.profiles.timeline.details import (
     EventDetails,
     EventSet,
@@ -21,7 +22,6 @@ from tracklight.analysis.profiles.timeline.details import (
     summarize_events,
     summarize_selection,
 )
-from tracklight.analysis.profiles.timeline.layout import TextMatcher, Timeline, list_tracks
 from tracklight.analysis.profiles.timeline.tiles import (
     Counter,
     SearchResult,

@@ -11,7 +11,7 @@ import pytest
 from tests.analysis.profiles.raw_captures import RawEvent, read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
 from tests.analysis.profiles.trace_builder import EventSpec, make_trace
-from tracklight.analysis.profiles.calls.call_tree import (
+from tracklight.analysis.profiles.calls import (
     CallSelection,
     CallTree,
     build_call_tree,

@@ -12,7 +12,7 @@ import pytest
 
 from tests.analysis.profiles.raw_captures import read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
-from tracklight.analysis.profiles.calls.nesting import (
+from tracklight.analysis.profiles.calls import (
     Operators,
     format_shapes,
     has_modules,

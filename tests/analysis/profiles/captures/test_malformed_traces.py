@@ -12,7 +12,7 @@ import pytest
 
 from tests.analysis.profiles.run_all_analyses import run_all_analyses
 from tests.analysis.profiles.sample_captures import read_bytes
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.steps import StepPart, analyze_steps
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.cli.demo.writers import Plane, encode_space

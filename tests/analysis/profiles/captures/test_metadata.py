@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.captures.timestamps import (
+from tracklight.analysis.profiles.trace import (
+    Device,
     parse_kineto_devices,
     parse_xplane_device,
 )
-from tracklight.analysis.profiles.trace import Device
 
 
 def test_reads_device_from_xplane() -> None:

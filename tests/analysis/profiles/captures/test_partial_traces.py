@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.analysis.profiles.sample_captures import DATA
-from tracklight.analysis.profiles.captures.files import open_capture
-from tracklight.analysis.profiles.summary import iter_summary_lines, summarize
+from tracklight.analysis.profiles.captures import open_capture
+from tracklight.analysis.profiles.findings.summary import iter_summary_lines, summarize
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import FormatError
 

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.analysis.profiles.sample_captures import CASES, DATA, open_file, read_bytes, read_case
+from tracklight.analysis.profiles.captures import open_capture, parse_xplane
 from tracklight.analysis.profiles.captures.chrome_trace import read_chrome_trace
-from tracklight.analysis.profiles.captures.files import open_capture
-from tracklight.analysis.profiles.captures.xplane import parse_xplane
-from tracklight.analysis.profiles.summary import summarize
+from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.errors import FormatError
 from tracklight.formats import wire_format
 from tracklight.formats.profiles import chrome_trace, xplane

@@ -22,13 +22,11 @@ from tests.analysis.profiles.raw_captures import (
 from tests.analysis.profiles.sample_captures import find_sample, open_sample
 from tests.analysis.profiles.trace_builder import open_chrome
 from tests.analysis.profiles.xspace_builder import LineEvent, PlaneBuilder, make_tpu_space
+from tracklight.analysis.profiles.captures import open_capture, parse_xplane
 from tracklight.analysis.profiles.captures.chrome_trace import iter_chrome_trace
-from tracklight.analysis.profiles.captures.files import open_capture
-from tracklight.analysis.profiles.captures.xplane import parse_xplane
+from tracklight.analysis.profiles.findings.summary import summarize
+from tracklight.analysis.profiles.profile_data import AnalyzedTrace, ProfileData
 from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.analysis.profiles.summary import summarize
-from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
-from tracklight.analysis.profiles.tables.profile_data import ProfileData
 from tracklight.analysis.profiles.timeline.tiles import (
     has_counters,
     list_counters,

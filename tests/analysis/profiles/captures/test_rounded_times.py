@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.analysis.profiles.trace_builder import open_chrome
 from tracklight.analysis.profiles.ops import compute_op_stats
-from tracklight.analysis.profiles.timeline.layout import Timeline
+from tracklight.analysis.profiles.timeline import Timeline
 from tracklight.analysis.profiles.trace import Trace
 
 

@@ -9,6 +9,7 @@ from tests.analysis.profiles.sample_captures import open_file, read_case
 from tests.analysis.profiles.timeline.traces import make_empty_trace, make_trace
 from tests.analysis.profiles.trace_builder import EventSpec
 from tests.analysis.profiles.trace_builder import make_trace as make_trace_with_args
+from tracklight.analysis.profiles.timeline import Timeline
 from tracklight.analysis.profiles.timeline.details import (
     EventBox,
     collect_flows,
@@ -17,7 +18,6 @@ from tracklight.analysis.profiles.timeline.details import (
     summarize_events,
     summarize_selection,
 )
-from tracklight.analysis.profiles.timeline.layout import Timeline
 from tracklight.analysis.profiles.timeline.tiles import make_word_matcher, search_events
 from tracklight.errors import UsageError
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
 from tests.analysis.profiles.timeline.traces import Event, make_trace
+from tracklight.analysis.profiles import timeline
 from tracklight.analysis.profiles.arrays import NATIVE
-from tracklight.analysis.profiles.timeline import layout
-from tracklight.analysis.profiles.timeline.layout import MAX_LANES, assign_lanes
+from tracklight.analysis.profiles.timeline import MAX_LANES, assign_lanes
 
 _EVENTS = st.lists(
     st.tuples(st.integers(0, 2), st.just("a"), st.integers(0, 50), st.integers(0, 20)), max_size=60
@@ -69,9 +69,9 @@ def test_compiled_and_python_lanes_agree(events: list[tuple[int, int, int]]) -> 
     columns = start, start + duration, np.minimum(tolerance, duration)
     assert NATIVE is not None
     result = NATIVE.assign_free_lanes(*columns, MAX_LANES)
-    assert result.tolist() == layout.assign_free_lanes_python(*columns).tolist()
+    assert result.tolist() == timeline.assign_free_lanes_python(*columns).tolist()
     nested = NATIVE.assign_nested_lanes(*columns, MAX_LANES)
-    expected = layout.assign_nested_lanes_in_numpy(*columns)
+    expected = timeline.assign_nested_lanes_in_numpy(*columns)
     if expected is None:
         assert nested is None
     else:
@@ -88,7 +88,7 @@ def test_compiled_and_numpy_depths_agree(halves: list[tuple[int, int]]) -> None:
     start, duration = rows.reshape(-1, 2).T.copy()
     columns = start, start + duration, np.zeros(len(start), np.int64)
     assert NATIVE is not None
-    expected = layout.assign_nested_lanes_in_numpy(*columns)
+    expected = timeline.assign_nested_lanes_in_numpy(*columns)
     assert expected is not None
     assert NATIVE.assign_nested_lanes(*columns, MAX_LANES).tolist() == expected.tolist()
 

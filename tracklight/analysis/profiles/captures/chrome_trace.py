@@ -22,15 +22,6 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.arrays import Interner, StringInterner, unique_inverse
 from tracklight.analysis.profiles.attribution import pair_handoffs, pair_launches
-from tracklight.analysis.profiles.captures.timestamps import (
-    iter_implausible_warnings,
-    mask_plausible_events,
-    parse_chrome_environment,
-    parse_kineto_devices,
-    parse_rank,
-    snap_rounded_events,
-    sort_events,
-)
 from tracklight.analysis.profiles.trace import (
     FLOAT,
     INT,
@@ -39,6 +30,13 @@ from tracklight.analysis.profiles.trace import (
     RecordedCounter,
     Trace,
     Track,
+    iter_implausible_warnings,
+    mask_plausible_events,
+    parse_chrome_environment,
+    parse_kineto_devices,
+    parse_rank,
+    snap_rounded_events,
+    sort_events,
 )
 from tracklight.errors import FormatError, Message, find_message
 from tracklight.formats.profiles.chrome_trace import (

@@ -21,7 +21,7 @@ from tracklight.analysis.profiles.attribution import (
     pair_handoffs,
     pair_launches,
 )
-from tracklight.analysis.profiles.timeline.layout import Timeline
+from tracklight.analysis.profiles.timeline import Timeline
 from tracklight.analysis.profiles.timeline.tiles import NameRow, shorten_name, sum_by_name
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.errors import UsageError

@@ -26,9 +26,9 @@ from tracklight.analysis.profiles.attribution import (
     mask_device,
     pair_launches,
 )
-from tracklight.analysis.profiles.memory.allocators import analyze_memory, has_allocator_events
+from tracklight.analysis.profiles.memory import analyze_memory, has_allocator_events
 from tracklight.analysis.profiles.steps import Steps
-from tracklight.analysis.profiles.timeline.layout import (
+from tracklight.analysis.profiles.timeline import (
     Entries,
     TextMatcher,
     Timeline,

@@ -27,6 +27,7 @@ from tracklight.util.frames import Column, Frame, ObjectColumn
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
+
 #: More rows are left out.
 MAX_ROWS = 10_000
 MAX_QUERY_LENGTH = 20_000

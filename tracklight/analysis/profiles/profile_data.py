@@ -1,49 +1,181 @@
-"""`ProfileData`: a profiler capture as tables, for programs."""
+"""A capture as tables: `AnalyzedTrace`, and `ProfileData` for programs.
+
+An `AnalyzedTrace` is a trace and what is derived from it, each computed once: programs, ops, steps,
+kernels and costs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import locate_in_spans
-from tracklight.analysis.profiles.calls.nesting import (
+from tracklight.analysis.profiles.calls import (
     OperatorGrouping,
     nest_events,
     summarize_operators,
 )
-from tracklight.analysis.profiles.captures.files import open_capture
+from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.findings import Finding
-from tracklight.analysis.profiles.kernels import TensorCoreUse
-from tracklight.analysis.profiles.memory.allocators import analyze_memory
+from tracklight.analysis.profiles.findings.summary import ProfileSummary, summarize_analysis
+from tracklight.analysis.profiles.kernels import KernelStats, TensorCoreUse, list_kernels
+from tracklight.analysis.profiles.memory import analyze_memory
 from tracklight.analysis.profiles.memory.snapshots import (
     DeviceMemory,
     analyze_buffers,
     analyze_snapshot,
     find_user_frame,
 )
-from tracklight.analysis.profiles.ops import OpSide
-from tracklight.analysis.profiles.roofline.rates import Utilization
-from tracklight.analysis.profiles.steps import StepPart
-from tracklight.analysis.profiles.summary import ProfileSummary, summarize_analysis
-from tracklight.analysis.profiles.tables.analyzed import AnalyzedTrace
-from tracklight.analysis.profiles.tables.sql import (
+from tracklight.analysis.profiles.ops import (
+    EventOps,
+    Op,
+    OpSide,
+    OpStats,
+    assign_ops,
+    compute_op_stats,
+)
+from tracklight.analysis.profiles.roofline import (
+    Cost,
+    RooflinePoint,
+    Utilization,
+    compute_op_costs,
+    compute_roofline_points,
+    compute_utilization,
+)
+from tracklight.analysis.profiles.sql import (
     MAX_ROWS,
     ColumnType,
     QueryResult,
     SqlDatabase,
     get_column_type,
 )
+from tracklight.analysis.profiles.steps import (
+    StepAnalysis,
+    StepPart,
+    StepRules,
+    Steps,
+    analyze_steps,
+)
 from tracklight.analysis.profiles.timeline.tiles import Counter, list_counters
-from tracklight.analysis.profiles.trace import PS_PER_MS, make_empty_trace
+from tracklight.analysis.profiles.trace import (
+    PS_PER_MS,
+    Framework,
+    Trace,
+    detect_framework,
+    make_empty_trace,
+)
+from tracklight.analysis.profiles.xla_programs import (
+    InstructionMap,
+    XlaProgram,
+    list_programs,
+    map_instructions,
+)
+from tracklight.analysis.profiles.xprof import compute_xprof_op_stats
 from tracklight.errors import UsageError
 from tracklight.formats.profiles.memory_profiles import CudaSnapshot, parse_cuda_snapshot
 from tracklight.types import CaptureKind, Float64, Int64
 from tracklight.util.frames import CategoryColumn, Column, Frame, ObjectColumn
+
+# ---- analyzed traces
+
+#: If more values are derived from a trace (by choosing many step markers), the oldest are dropped.
+_MAX_DERIVED = 64
+
+T = TypeVar("T")
+
+
+class AnalyzedTrace:
+    """A trace, and what was derived from it.
+
+    May be used from any thread. Derived values are computed by one thread at a time.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._derived: dict[Hashable, Any] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def framework(self) -> Framework:
+        return self.get_or_compute("framework", lambda: detect_framework(self.trace))
+
+    @property
+    def programs(self) -> list[XlaProgram]:
+        return self.get_or_compute("programs", lambda: list_programs(self.trace))
+
+    @property
+    def instructions(self) -> InstructionMap:
+        return self.get_or_compute(
+            "instructions", lambda: map_instructions(self.trace, self.programs)
+        )
+
+    @property
+    def event_ops(self) -> EventOps:
+        return self.get_or_compute("event_ops", lambda: assign_ops(self.trace, self.instructions))
+
+    def get_op_stats(self, rules: StepRules = "ours") -> OpStats:
+        if rules == "xprof" and not self.trace.on_device.any():
+            return self.get_or_compute("xprof_ops", lambda: compute_xprof_op_stats(self.trace))
+        return self.get_or_compute("ops", lambda: compute_op_stats(self.trace, self.event_ops))
+
+    def analyze_steps(self, marker: str = "", rules: StepRules = "ours") -> StepAnalysis:
+        return self.get_or_compute(
+            ("analyze_steps", marker, rules), lambda: analyze_steps(self.trace, marker, rules)
+        )
+
+    def get_steps(self, marker: str = "") -> Steps:
+        return self.analyze_steps(marker).steps
+
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return a derived value, computed at most once per key while it is cached."""
+        with self._lock:
+            if key not in self._derived:
+                self._derived[key] = compute()
+                while len(self._derived) > _MAX_DERIVED:
+                    del self._derived[next(iter(self._derived))]
+            return cast(T, self._derived[key])
+
+    @property
+    def kernels(self) -> list[KernelStats]:
+        return self.get_or_compute(
+            "kernels", lambda: list_kernels(self.trace, self.event_ops, self.instructions)
+        )
+
+    @property
+    def op_costs(self) -> dict[Op, Cost]:
+        """Mean FLOPs and bytes of a call of each op of which they are known."""
+        return self.get_or_compute(
+            "op_costs", lambda: compute_op_costs(self.trace, self.event_ops, self.instructions)
+        )
+
+    @property
+    def roofline_points(self) -> list[RooflinePoint]:
+        return self.get_or_compute(
+            "roofline_points", lambda: compute_roofline_points(self.get_op_stats(), self.op_costs)
+        )
+
+    @property
+    def utilization(self) -> Utilization | None:
+        """The rates that devices achieved; None if no cost of a device op is known."""
+        return self.get_or_compute(
+            "utilization",
+            lambda: compute_utilization(
+                self.trace,
+                self.event_ops,
+                self.instructions,
+                self.get_op_stats(),
+                self.roofline_points,
+            ),
+        )
+
+
+# ---- tables
 
 _OPERATOR_GROUPINGS: tuple[OperatorGrouping, ...] = ("name", "shape", "stack", "module")
 

@@ -34,7 +34,7 @@ from tracklight.analysis.profiles.findings import (
     iter_thresholds,
     list_findings,
 )
-from tracklight.analysis.profiles.input_pipeline import add_stage_advice
+from tracklight.analysis.profiles.findings.input_pipeline import add_stage_advice
 from tracklight.analysis.profiles.kernels import Precision, measure_precision
 from tracklight.analysis.profiles.ops import OpSide, OpStats, compute_op_stats, parse_op_name
 from tracklight.analysis.profiles.steps import (

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.advice import PREFETCH_ADVICE, find_stage_advice
 from tracklight.analysis.profiles.arrays import (
     compute_parents,
     intersect_intervals,
@@ -25,6 +24,7 @@ from tracklight.analysis.profiles.arrays import (
     union_intervals,
 )
 from tracklight.analysis.profiles.findings import Finding
+from tracklight.analysis.profiles.findings.advice import PREFETCH_ADVICE, find_stage_advice
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart
 from tracklight.analysis.profiles.trace import PS_PER_MS, Framework, Trace
 from tracklight.analysis.source import Sentence

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from tracklight.analysis.profiles.findings import Finding
+from tracklight.analysis.profiles.findings.summary import ProfileSummary, StepTimes
 from tracklight.analysis.profiles.ops import OpSide, OpStats
-from tracklight.analysis.profiles.summary import ProfileSummary, StepTimes
 from tracklight.analysis.profiles.trace import PS_PER_MS, format_ms
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message

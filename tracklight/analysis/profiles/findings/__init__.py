@@ -2,6 +2,9 @@
 
 A finding says what was measured, the threshold it exceeds, what to do about it in the framework
 that wrote the capture, and which events prove it. Start with `list_findings`.
+
+`advice` has the texts, `input_pipeline` examines tf.data, `summary` combines all results of a
+capture for the overview, and `comparison` compares two captures.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.advice import FINDING_TITLES, PYTHON_TITLE, get_advice
 from tracklight.analysis.profiles.arrays import (
     find_largest,
     locate_in_spans,
@@ -22,6 +24,7 @@ from tracklight.analysis.profiles.arrays import (
     subtract_intervals,
 )
 from tracklight.analysis.profiles.attribution import find_gap_frames
+from tracklight.analysis.profiles.findings.advice import FINDING_TITLES, PYTHON_TITLE, get_advice
 from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart, Steps
 from tracklight.analysis.profiles.trace import Framework, Trace, format_ms
