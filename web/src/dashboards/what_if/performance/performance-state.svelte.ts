@@ -15,6 +15,7 @@ import { optimizeQuery, performanceQuery } from '../query';
 import type { StrategyChoice, Thresholds } from '../what-if-settings';
 import type { WhatIfState } from '../what-if-state.svelte';
 import { type BinRule, DEFAULT_BINS, matchesWords } from './bins';
+import { StagedRows } from './staged-rows.svelte';
 import { computeCostInterval, type Interval } from './threshold-intervals';
 import {
   addConfusions,
@@ -26,7 +27,7 @@ import {
 /** The slice of all rows, which is the first of a response. */
 export const OVERALL = 0;
 
-/** What takes long is computed when no slider has moved for this time. */
+/** A threshold is in the URL, and what takes long is computed, when no slider has moved for this time. */
 const SETTLED_MS = 150;
 
 export interface SliceRow extends ThresholdMetrics {
@@ -34,6 +35,16 @@ export interface SliceRow extends ThresholdMetrics {
   /** The name of the server, and the one that is shown. */
   readonly name: string;
   readonly title: string;
+  readonly threshold: number;
+  /** Its threshold follows a slider that is being dragged. */
+  readonly isMoving: boolean;
+}
+
+/** A threshold that is being dragged. */
+interface Dragged {
+  readonly model: string;
+  /** The slice, empty for all rows. */
+  readonly key: string;
   readonly threshold: number;
 }
 
@@ -45,8 +56,9 @@ export class PerformanceState {
   choice = $state.raw<OptimizeResponse | null>(null);
   problem = $state.raw<Problem | null>(null);
   isOptimizing = $state(false);
-  /** The metrics of all slices when thresholds last did not change for a moment. */
-  settledRows = $state.raw<readonly SliceRow[]>([]);
+  #dragged = $state.raw<Dragged | null>(null);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #staged = new StagedRows<SliceRow>();
 
   /** Call it where effects can be created. */
   constructor(board: WhatIfState, getModel: () => string | null = () => board.model?.name ?? null) {
@@ -58,12 +70,18 @@ export class PerformanceState {
       if (!info || info.label === null || !model?.is_predicted) return null;
       return this.makeRequest(model.name);
     });
-    $effect(() => {
+    $effect.pre(() => {
       const { rows } = this;
-      const delay = untrack(() => this.settledRows.length) === 0 ? 0 : SETTLED_MS;
-      const timer = setTimeout(() => (this.settledRows = rows), delay);
-      return () => clearTimeout(timer);
+      const open = board.settings.slice.value;
+      untrack(() =>
+        this.#staged.show(
+          rows,
+          ({ at, name }) =>
+            at === OVERALL || name === open || this.#getKey(name) === this.#dragged?.key,
+        ),
+      );
     });
+    $effect(() => () => this.#commit());
   }
 
   makeRequest(model: string): PerformanceRequest {
@@ -95,8 +113,7 @@ export class PerformanceState {
 
   /** Return the name of a slice to show. */
   getTitle(at: number): string {
-    if (at === OVERALL) return m.allDatapoints;
-    return formatSlice(this.data?.slices[at] ?? '', this.board.settings.sliceBy.value);
+    return this.#titles[at] ?? '';
   }
 
   /** Whether a slice is shown; that of all rows always is. */
@@ -115,10 +132,28 @@ export class PerformanceState {
   readonly data: PerformanceResponse | undefined = $derived.by(() => this.query.data);
   readonly isBinary: boolean = $derived.by(() => (this.data?.thresholds.length ?? 0) > 0);
 
+  readonly #titles: readonly string[] = $derived.by(() => {
+    const columns = this.board.settings.sliceBy.value;
+    return (this.data?.slices ?? []).map((name, at) =>
+      at === OVERALL ? m.allDatapoints : formatSlice(name, columns),
+    );
+  });
+
   /** Return the threshold of a slice, by default for the chosen model. */
   getThreshold(slice: string, model: string = this.board.model?.name ?? ''): number {
+    const dragged = this.#findDragged(slice, model);
+    if (dragged) return dragged.threshold;
     const thresholds = this.board.settings.thresholds.value[model];
     return thresholds?.[this.#getKey(slice)] ?? this.board.getThreshold(model);
+  }
+
+  /** Return the dragged threshold that a slice has. */
+  #findDragged(slice: string, model: string): Dragged | null {
+    const dragged = this.#dragged;
+    if (dragged?.model !== model) return null;
+    const key = this.#getKey(slice);
+    const own = this.board.settings.thresholds.value[model]?.[key];
+    return dragged.key === key || (dragged.key === '' && own === undefined) ? dragged : null;
   }
 
   /** Those of the chosen model. */
@@ -128,6 +163,7 @@ export class PerformanceState {
   }
 
   #setThresholds(next: Thresholds, mode: 'push' | 'replace'): void {
+    this.#dragged = null;
     const { settings, model } = this.board;
     const others = settings.thresholds.value;
     settings.thresholds.set({ ...others, [model?.name ?? '']: next }, mode);
@@ -140,9 +176,26 @@ export class PerformanceState {
 
   /** Called for every move of a slider. */
   setThreshold(slice: string, threshold: number): void {
-    const { strategy } = this.board.settings;
-    this.#setThresholds({ ...this.#thresholds, [this.#getKey(slice)]: threshold }, 'replace');
-    if (strategy.value !== 'custom') strategy.set('custom', 'replace');
+    const { settings, model } = this.board;
+    const key = this.#getKey(slice);
+    if (this.#dragged && this.#dragged.key !== key) this.#commit();
+    this.#dragged = { model: model?.name ?? '', key, threshold };
+    clearTimeout(this.#timer);
+    // Everything that depends on the URL takes as long as the table.
+    this.#timer = setTimeout(() => this.#commit(), SETTLED_MS);
+    if (settings.strategy.value !== 'custom') settings.strategy.set('custom', 'replace');
+  }
+
+  /** Write the dragged threshold to the URL. */
+  #commit(): void {
+    clearTimeout(this.#timer);
+    const dragged = this.#dragged;
+    if (!dragged) return;
+    const { thresholds } = this.board.settings;
+    const { model, key, threshold } = dragged;
+    const changed = { ...thresholds.value[model], [key]: threshold };
+    this.#dragged = null;
+    thresholds.set({ ...thresholds.value, [model]: changed }, 'replace');
   }
 
   /** Use the thresholds of some slices. */
@@ -166,28 +219,49 @@ export class PerformanceState {
     if (this.board.settings.strategy.value !== 'custom') this.board.settings.strategy.set('custom');
   }
 
-  /** The metrics of all slices at their thresholds. */
+  #lastRows: readonly SliceRow[] = [];
+  #lastData: PerformanceResponse | null = null;
+
+  /** The metrics of all slices at their thresholds. Rows that have not changed are the same objects. */
   readonly rows: readonly SliceRow[] = $derived.by(() => {
     const { data } = this;
     if (!data || data.thresholds.length === 0) return [];
-    return data.slices.map((name, at) => {
+    const model = this.board.model?.name ?? '';
+    const known = data === this.#lastData ? this.#lastRows : [];
+    this.#lastData = data;
+    this.#lastRows = data.slices.map((name, at) => {
       const threshold = this.getThreshold(name);
-      return {
-        at,
-        name,
-        title: this.getTitle(at),
-        threshold,
-        ...computeMetrics(data, at, threshold),
-      };
+      const isMoving = this.#findDragged(name, model) !== null;
+      const title = this.getTitle(at);
+      const row = known[at];
+      if (row?.threshold === threshold && row.isMoving === isMoving && row.title === title)
+        return row;
+      return { at, name, title, threshold, isMoving, ...computeMetrics(data, at, threshold) };
     });
+    return this.#lastRows;
   });
 
-  /** Whether a threshold changed a moment ago. */
-  readonly isChanging: boolean = $derived.by(() => this.settledRows !== this.rows);
+  #lastSettled: readonly SliceRow[] = [];
+
+  /** The metrics of all slices when no threshold was being dragged. */
+  readonly settledRows: readonly SliceRow[] = $derived.by(() => {
+    if (this.#dragged === null) this.#lastSettled = this.rows;
+    return this.#lastSettled;
+  });
+
+  /** The metrics that are shown: while all thresholds are dragged, those of some rows are late. */
+  get shownRows(): readonly SliceRow[] {
+    return this.#staged.rows;
+  }
+
+  /** The metrics of all slices at the thresholds that are shown. */
+  get completeRows(): readonly SliceRow[] {
+    return this.#staged.complete;
+  }
 
   /** The slices, which have no datapoints in common; all rows without slices. */
   readonly parts: readonly SliceRow[] = $derived.by(() =>
-    this.rows.length > 1 ? this.rows.slice(1) : this.rows,
+    this.completeRows.length > 1 ? this.completeRows.slice(1) : this.completeRows,
   );
 
   /** What the thresholds of the slices cost. */
@@ -237,6 +311,7 @@ export class PerformanceState {
     slice: string,
     cell: { readonly label: number; readonly prediction: number } | null,
   ): void {
+    this.#commit();
     const { settings, model, info } = this.board;
     const { edges = {}, label_values: labelValues = [] } = this.data ?? {};
     const conditions: Condition[] = parseSlice(slice, settings.sliceBy.value, edges);
