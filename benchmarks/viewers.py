@@ -11,6 +11,7 @@ import asyncio
 import json
 import random
 import shutil
+import struct
 import sys
 import tempfile
 import time
@@ -32,6 +33,8 @@ VIEWERS, MAX_P99_S = 200, 0.25
 #: A viewer sees an update at some moment of this interval, as pages do not refresh in step.
 REFRESH_S = 1.0
 TIMEOUT_S = 60
+#: Shorter than that of the server, which would otherwise close a connection as it is used.
+KEEP_ALIVE_S = 2
 HEADERS = {"Accept": "application/vnd.tracklight.columns", "Accept-Encoding": "gzip"}
 
 
@@ -117,7 +120,7 @@ def _append_point(logdir: Path, run: str, step: int, tags: int) -> None:
 
 async def _watch(url: str, viewers: int, duration_s: float, tags: int) -> list[float]:
     latencies: list[float] = []
-    connector = aiohttp.TCPConnector(limit=0)
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S)
     async with aiohttp.ClientSession(url, connector=connector) as session:
         watching = [_view(session, f"metric/{at % tags:05}", latencies) for at in range(viewers)]
         with suppress(asyncio.TimeoutError):
@@ -130,23 +133,36 @@ async def _view(session: aiohttp.ClientSession, tag: str, latencies: list[float]
     async with session.get("api/v1/runs") as response:
         cursor = (await response.json())["cursor"]
     await asyncio.sleep(random.random() * REFRESH_S)
-    await _query(session, tag, latencies)
+    revision = await _query(session, tag, None, latencies)
     timeout = aiohttp.ClientTimeout(total=None)
     async with session.get("api/v1/live", params={"since": cursor}, timeout=timeout) as stream:
         async for line in stream.content:
             if line.startswith(b"event: delta"):
                 await asyncio.sleep(random.random() * REFRESH_S)
-                await _query(session, tag, latencies)
+                revision = await _query(session, tag, revision, latencies)
 
 
-async def _query(session: aiohttp.ClientSession, tag: str, latencies: list[float]) -> None:
-    """Ask for a chart in the format that the page asks for."""
-    body = {"charts": [{"id": tag, "tags": [tag]}]}
+async def _query(
+    session: aiohttp.ClientSession, tag: str, base: str | None, latencies: list[float]
+) -> str:
+    """Ask for what has changed in a chart, as the page does, and return its revision."""
+    body = {"charts": [{"id": tag, "tags": [tag], "base": base}]}
     began = time.perf_counter()
-    async with session.post("api/v1/scalars/query", json=body, headers=HEADERS) as response:
-        await response.read()
-        response.raise_for_status()
+    try:
+        content = await _post(session, body)
+    except aiohttp.ServerDisconnectedError:
+        # The connection was idle for so long that the server has just closed it. Browsers repeat
+        # such requests as well.
+        content = await _post(session, body)
     latencies.append(time.perf_counter() - began)
+    (size,) = struct.unpack_from("<I", content, 4)
+    return str(json.loads(content[8 : 8 + size])["charts"][0]["revision"])
+
+
+async def _post(session: aiohttp.ClientSession, body: dict[str, object]) -> bytes:
+    async with session.post("api/v1/scalars/query", json=body, headers=HEADERS) as response:
+        response.raise_for_status()
+        return await response.read()
 
 
 if __name__ == "__main__":

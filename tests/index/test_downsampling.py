@@ -13,6 +13,7 @@ from tracklight.index.downsampling import (
     downsample_minmax,
     get_centers,
     make_edges,
+    make_growing_edges,
     to_float32_if_exact,
     to_float32_if_visible,
 )
@@ -63,6 +64,29 @@ def test_reduces_single_point() -> None:
 def test_edges_span_any_two_numbers() -> None:
     assert make_edges(-1.5e308, 1.5e308, 2).tolist() == [-1.5e308, 0.0, 1.5e308]
     assert (np.diff(make_edges(5.0, 5.0, 1)) > 0).all()
+
+
+@given(st.floats(-1e12, 1e12), st.floats(1e-6, 1e12), st.floats(1, 3), st.integers(2, 900))
+def test_growing_edges_stay_in_place(start: float, length: float, by: float, width: int) -> None:
+    edges = make_growing_edges(start, start + length, width)
+    longer = make_growing_edges(start, start + length * by, width)
+    if edges is None or longer is None:
+        assert length < 1e-9 * (abs(start) + 1) * width or start + length == start
+        return
+    assert edges[0] == start and edges[-2] <= start + length < edges[-1]
+    assert 0.9 * (width - 1) < len(edges) <= width + 1
+    if edges[1] == longer[1]:
+        assert longer[: len(edges)].tolist() == edges.tolist()
+
+
+def test_growing_columns_are_wider_after_a_tenth_at_the_earliest() -> None:
+    widths = {np.diff(make_growing_edges(0, stop, 400)[:2])[0] for stop in range(1000, 4000)}
+    assert len(widths) <= 17
+
+
+def test_no_growing_edges_of_ranges_without_room() -> None:
+    for start, stop in ((5.0, 5.0), (1e15, 1e15 + 2), (-1.5e308, 1.5e308)):
+        assert make_growing_edges(start, stop, 100) is None
 
 
 def test_centers_are_between_edges() -> None:

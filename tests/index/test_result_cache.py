@@ -29,8 +29,11 @@ VIEWS: list[View[Any]] = [
     LineView(make_edges(0, 50, 10), 100),
     LineView(make_edges(0, 1000, 10), 100),
     LineView(make_edges(5, 20, 10), 100, is_smoothed=True),
-    LineView(make_edges(0, 50, 10), 5, with_overwritten=True),
-    LineView(make_edges(0, 50, 10), 100, with_overwritten=True),
+    LineView(make_edges(0, 50, 10), 5, max_overwritten=20),
+    LineView(make_edges(0, 50, 10), 100, max_overwritten=20),
+    LineView(np.arange(0, 2101, 25.0), 5, is_growing=True),
+    LineView(np.arange(0, 3001, 25.0), 5, is_growing=True),
+    LineView(np.arange(10, 3001, 25.0), 15, is_growing=True),
 ]
 
 

@@ -194,3 +194,24 @@ def test_a_logged_tag_hides_a_metric(
     source.logged["conv"]["gap"] = [7.0]
     watch.touch()
     wait_until(lambda: read_lines(client, "gap")["conv"]["y"] == [7])
+
+
+def test_lines_of_derived_metrics_change_with_other_runs(
+    client: TestClient, source: MemorySource, watch: MemoryWatch
+) -> None:
+    save(client, "ratio", 'loss / baseline(loss, "conv")')
+
+    def read_chart(tag: str, base: str | None = None) -> Any:
+        body = {"charts": [{"id": "a", "tags": [tag], "base": base}]}
+        return client.post("/api/v1/scalars/query", json=body).json()["charts"][0]
+
+    logged, derived = read_chart("loss"), read_chart("ratio")
+    cursor = client.get("/api/v1/status").json()["cursor"]
+    source.logged["conv"]["loss"] = [1.0, 1.0, 1.0]
+    watch.touch()
+    wait_until(lambda: client.get("/api/v1/status").json()["cursor"] != cursor)
+    changed = read_chart("loss", logged["revision"])
+    assert (changed["base"], len(changed["lines"])) == (logged["revision"], 1)
+    again = read_chart("ratio", derived["revision"])
+    assert again["base"] is None
+    assert [line["y"] for line in again["lines"]] == [[1.0, 1.0, 1.0], [9.0, 8.0, 6.0], [1.0]]

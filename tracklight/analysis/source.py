@@ -8,7 +8,7 @@ of `tracklight.analysis`, which the plugin API exports, use them as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -309,5 +309,8 @@ class Context:
     """The URL parameters of the view that a static export shows; empty on a server."""
     state: Callable[[], str] | None = None
     """Returns a text that changes whenever the log may have changed; None in a static export."""
+    changed_runs: Callable[[str, Sequence[str]], Collection[str] | None] | None = None
+    """Returns the runs whose series of some tags may have changed since a cursor, or None if that
+    is not known; None in a static export."""
     select_runs: Callable[[GroupQuery], Sequence[str]] | None = None
     """Returns the names of the runs that a query describes; None in a static export."""

@@ -6,6 +6,7 @@ longer one, the last value and the extremes of each column are sent, which draws
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -315,7 +316,11 @@ class LineView:
     """Whether the values before smoothing are returned as well."""
     line_only: bool = False
     """Return no values before smoothing and no extremes, for charts with hundreds of lines."""
-    with_overwritten: bool = False
+    max_overwritten: int = 0
+    """Overwritten points are returned as well, reduced to about this many in total."""
+    is_growing: bool = False
+    """Whether the edges are those of `make_growing_edges`, beyond which no line has points. Columns
+    behind the last point of a line are left out, so that they do not depend on other lines."""
 
     def __call__(self, curve: Curve) -> Line:
         stats = curve.stats
@@ -334,22 +339,24 @@ class LineView:
                 curve.value[stats.nonfinite],
             ),
             columns=self._make_columns(curve),
-            overwritten_parts=get_overwritten_parts(curve, 2 * len(self.edges))
-            if self.with_overwritten
+            overwritten_parts=get_overwritten_parts(curve, self.max_overwritten)
+            if self.max_overwritten
             else (),
         )
 
     # ---- results that are kept, see `CacheableView`
 
     def get_lookup_keys(self) -> tuple[str, str]:
-        return f"{self._settings} {self._range}", self._settings
+        return f"{self.settings} {self.columns}", self.settings
 
     def get_store_key(self, line: Line, /) -> str:
-        return self._settings if self._shows_all(line) else f"{self._settings} {self._range}"
+        return self.settings if self._shows_all(line) else f"{self.settings} {self.columns}"
 
     def accepts(self, key: str, line: Line, /) -> bool:
         """Lines with all points are valid in any range that contains them."""
-        return key != self._settings or self._shows_all(line)
+        if key == self.settings:
+            return self._shows_all(line)
+        return not self.is_growing or line.last is None or line.last.x < self.edges[-1]
 
     def count_bytes(self, line: Line, /) -> int:
         columns = (column.nbytes for column in line.columns if column is not None)
@@ -357,11 +364,15 @@ class LineView:
         return _LINE_BYTES + sum(columns) + sum(parts)
 
     @property
-    def _settings(self) -> str:
-        return f"{self.max_points} {self.is_smoothed} {self.line_only} {self.with_overwritten}"
+    def settings(self) -> str:
+        """A text that is the same for views that differ only in their edges."""
+        return f"{self.max_points} {self.is_smoothed} {self.line_only} {self.max_overwritten}"
 
     @property
-    def _range(self) -> str:
+    def columns(self) -> str:
+        """A text that is the same for views with the same columns, of which more may follow."""
+        if self.is_growing:
+            return f"{self.edges[0]!r} {self.edges[1]!r} growing"
         return f"{self.edges[0]!r} {self.edges[-1]!r} {len(self.edges)}"
 
     def _shows_all(self, line: Line) -> bool:
@@ -391,7 +402,10 @@ class LineView:
         return LineColumns(curve.x, smoothed, None if self.line_only else value)
 
     def _make_reduced_columns(self, curve: Curve) -> LineColumns:
-        columns = reduce_to_columns(curve, self.edges)
+        edges = self.edges
+        if self.is_growing:
+            edges = edges[: int(edges.searchsorted(curve.x[-1], side="right")) + 1]
+        columns = reduce_to_columns(curve, edges)
         ends = float(np.fmin.reduce(columns.low)), float(np.fmax.reduce(columns.high))
         smoothed = to_float32_if_visible(columns.smoothed, *ends)
         if self.line_only and self.is_smoothed:
@@ -436,6 +450,34 @@ def make_edges(start: float, stop: float, width: int) -> Float64:
     if stop - start == np.inf:  # avoid the overflow with half the range
         return 2 * np.linspace(0.5 * start, 0.5 * stop, width + 1)
     return np.linspace(start, stop, width + 1)
+
+
+#: The width of growing columns is a power of the root of this order of two.
+_GROWTH_STEPS = 8
+
+
+def make_growing_edges(start: float, stop: float, width: int) -> Float64 | None:
+    """Return the edges of at most ``width`` pixel columns that stay in place as ``stop`` grows.
+
+    The width of a column depends only on the magnitude of the range, so that a larger ``stop``
+    mostly adds columns and changes no others. There are up to 9 % fewer columns than ``width``.
+    ``stop`` is below the last edge.
+
+    Returns:
+        The edges; None if the range is too small or too large for such columns.
+    """
+    per_column = (stop - start) / max(1, width - 1)
+    if width < 2 or not 0 < per_column < math.inf:
+        return None
+    column = 2.0 ** (math.ceil(_GROWTH_STEPS * math.log2(per_column)) / _GROWTH_STEPS)
+    edges = start + column * np.arange(math.floor((stop - start) / column) + 2)
+    if edges[-1] <= stop:
+        edges = np.append(edges, start + column * len(edges))
+    # Columns may be narrower than the distance between two floating-point numbers.
+    is_valid = (
+        np.isfinite(edges[-1]) and len(edges) <= width + 1 and bool((np.diff(edges) > 0).all())
+    )
+    return edges if is_valid else None
 
 
 def get_centers(edges: Float64) -> Float64:

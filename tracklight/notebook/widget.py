@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracklight.dashboards.scalars.charts import ChartBuilder
+from tracklight.dashboards.scalars.lines import LiveCharts
 from tracklight.dashboards.scalars.schemas import ChartRequest, ChartsRequest
 from tracklight.errors import (
     MissingDependencyError,
@@ -100,7 +101,8 @@ class ChartUpdater:
 
     def render(self) -> bytes:
         """Return the current chart, encoded for the page."""
-        (chart,) = ChartBuilder(self._context, self.request).build()
+        charts = ChartBuilder(self._context, self.request, LiveCharts(self._context))
+        (chart,) = charts.build()
         if chart.error is not None:
             raise UsageError(chart.error.message)
         return responses.encode_columns(chart)

@@ -22,7 +22,7 @@ from starlette.routing import BaseRoute, Mount
 from starlette.types import Lifespan
 
 from tracklight.analysis.derived_metrics import DerivedLog
-from tracklight.analysis.source import NO_ACCESS, Context, DataAccess, GroupQuery
+from tracklight.analysis.source import NO_ACCESS, Context, DataAccess
 from tracklight.errors import UsageError
 from tracklight.plugin import Blob, Route
 from tracklight.server.alerts.monitor import NO_ALERTS, AlertService, AlertSettings
@@ -44,7 +44,7 @@ from tracklight.server.middleware import (
     RequestStats,
     create_metrics_route,
 )
-from tracklight.server.notes import NotesApi, NotesDocument, NotesStore
+from tracklight.server.notes import NotesApi, NotesStore
 from tracklight.server.plugins import (
     DashboardEntry,
     DashboardMonitor,
@@ -263,7 +263,7 @@ def create_app(
         heartbeat_s: The longest time without an event on a live update stream.
     """
     store = NotesStore(get_notes_path(root.path for root in source.roots))
-    derived = DerivedLog(source, store.read_metrics)
+    log, derived = source, DerivedLog(source, store.read_metrics)
     source = cast(LogSource, derived)
     refresher = Refresher(source, watcher)
     overview = LogOverview(source)
@@ -271,7 +271,28 @@ def create_app(
     run_columns = RunColumnsApi(source, overview, derived.find_state)
     run_table = RunTableApi(source, overview, run_columns, store.read)
     run_list = RunListApi(run_table.get_table)
-    registry = _load_dashboards(source, overview, live, access, run_list.select_runs, store.read)
+
+    def find_changed_runs(cursor: str, tags: Sequence[str]) -> frozenset[str] | None:
+        # A derived metric may depend on other runs, and on its definition.
+        if any(derived.find_state(tag) is not None for tag in tags):
+            return None
+        return live.history.find_changed_runs(cursor, log.version)
+
+    registry = DashboardRegistry(
+        Context(
+            source,
+            overview.scalar_tags,
+            overview.runs_with_scalar,
+            live.history.cursor,
+            describe_error,
+            access,
+            # Notes hide and label runs, which changes what a query of runs returns.
+            state=lambda: f"{live.get_etag()}.{store.read().revision}",
+            changed_runs=find_changed_runs,
+            select_runs=run_list.select_runs,
+        ),
+        live.server_problems.append,
+    )
     dashboard_monitor = DashboardMonitor(registry, live.publish_revision)
     alert_service = AlertService(source, store, live, alerts)
     prewarmer = Prewarmer(source, overview, registry, run_table.prepare)
@@ -340,30 +361,6 @@ def create_app(
         lifespan,
         live=live,
         list_routes=list_routes,
-    )
-
-
-def _load_dashboards(
-    source: LogSource,
-    overview: LogOverview,
-    live: LiveUpdates,
-    access: DataAccess,
-    select_runs: Callable[[GroupQuery], Sequence[str]],
-    read_notes: Callable[[], NotesDocument],
-) -> DashboardRegistry:
-    return DashboardRegistry(
-        Context(
-            source,
-            overview.scalar_tags,
-            overview.runs_with_scalar,
-            live.history.cursor,
-            describe_error,
-            access,
-            # Notes hide and label runs, which changes what a query of runs returns.
-            state=lambda: f"{live.get_etag()}.{read_notes().revision}",
-            select_runs=select_runs,
-        ),
-        live.server_problems.append,
     )
 
 

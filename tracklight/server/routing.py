@@ -94,9 +94,8 @@ class LazyRouter:
 
 
 def _create_endpoint(route: Route) -> Any:
-    handle = _handle
-    if route.method == "POST" and route.etag is not None:
-        handle = _SharedResponses().handle
+    is_shared = route.method == "POST" and route.etag is not None
+    shared = _SharedResponses() if is_shared else None
 
     async def endpoint(request: Request) -> Response:
         if route.mutates:
@@ -113,7 +112,9 @@ def _create_endpoint(route: Route) -> Any:
             )
         max_bytes = route.upload_bytes or route.max_body_bytes or _MAX_BODY_BYTES
         body = await read_body(request, max_bytes) if has_body else b""
-        return await run_in_thread(request.scope, handle, route, request, body)
+        if shared is not None:
+            return await shared.respond(route, request, body)
+        return await run_in_thread(request.scope, _handle, route, request, body)
 
     return endpoint
 
@@ -162,17 +163,32 @@ class _SharedResponses:
 
     def __init__(self) -> None:
         self._cache = LruCache[str, Response](max_bytes=_MAX_SHARED_BYTES, idle_s=_SHARED_IDLE_S)
+        self._pending: dict[str, asyncio.Future[Response]] = {}
 
-    def handle(self, route: Route, request: Request, body: bytes) -> Response:
+    async def respond(self, route: Route, request: Request, body: bytes) -> Response:
+        """Return the response to a request; only one thread at a time works on equal requests."""
         assert route.etag is not None
         # Taken before the log is read, as a cursor: a response is never older than its key says.
         names = ("accept", "accept-encoding")
         parts = [route.etag(), request.url.path, *(request.headers.get(name) for name in names)]
         key = hash_key(str(parts), body.decode("latin-1"))
-        response = self._cache.get_or_build(
-            key, lambda: _handle(route, request, body), lambda response: len(response.body)
-        )
-        return Response(response.body, response.status_code, dict(response.headers))
+        response = self._cache.find(key)
+        if response is None:
+            pending = self._pending.get(key)
+            if pending is None:
+                work = run_in_thread(request.scope, self._build, key, route, request, body)
+                pending = self._pending[key] = asyncio.ensure_future(work)
+                pending.add_done_callback(lambda _: self._pending.pop(key))
+            # The others still need it if this client disconnects.
+            response = await asyncio.shield(pending)
+        copy = Response(status_code=response.status_code)
+        copy.body, copy.raw_headers = response.body, [*response.raw_headers]
+        return copy
+
+    def _build(self, key: str, route: Route, request: Request, body: bytes) -> Response:
+        response = _handle(route, request, body)
+        self._cache.put(key, response, len(response.body))
+        return response
 
 
 def _handle(route: Route, request: Request, body: bytes) -> Response:

@@ -22,6 +22,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -482,18 +483,41 @@ class ChangeHistory:
 
     def get_since(self, cursor: str) -> tuple[str, Delta | None]:
         """Return the current cursor and all later changes as one; None if no longer known."""
-        process, _, version = cursor.partition(".")
         with self._lock:
-            is_known = process == self.process and version.isdecimal()
-            if not is_known or int(version) < self._oldest_version:
+            since = self._find_version(cursor)
+            if since is None:
                 return self._make_cursor(), None
-            later = [delta for delta in self._deltas if delta.version > int(version)]
+            later = [delta for delta in self._deltas if delta.version > since]
             return self._make_cursor(), _merge_deltas(later, self.version)
+
+    def find_changed_runs(self, cursor: str, version: int) -> frozenset[str] | None:
+        """Return the runs that have changed from a cursor to a version of the log.
+
+        Returns None if that is not known: after changes that name no run, such as that of a shard
+        that is available again.
+        """
+        with self._lock:
+            since = self._find_version(cursor)
+            if since is None or self.version != version:
+                return None
+            later = [delta for delta in self._deltas if delta.version > since]
+        names = [(*delta.added, *delta.removed, *delta.changed) for delta in later]
+        versions = [delta.version for delta in later]
+        if not all(names) or versions != [*range(since + 1, version + 1)]:
+            return None
+        return frozenset(chain.from_iterable(names))
 
     @staticmethod
     def parse_version(cursor: str) -> int:
         """Return the version in a cursor that `get_since` has accepted."""
         return int(cursor.partition(".")[2])
+
+    def _find_version(self, cursor: str) -> int | None:
+        """Return the version of a cursor; None if not all changes since then are known."""
+        process, _, version = cursor.partition(".")
+        if process != self.process or not version.isdecimal():
+            return None
+        return int(version) if int(version) >= self._oldest_version else None
 
     def _make_cursor(self) -> str:
         return f"{self.process}.{self.version}"

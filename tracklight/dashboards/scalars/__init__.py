@@ -1,9 +1,9 @@
 """The Scalars dashboard: line charts of scalar series.
 
 May import `tracklight.plugin`, `tracklight.index` and what lies below. `Scalars` has the routes,
-`schemas` their requests and responses; `charts` and `tables` compute the responses. In a static
-export, short series have all points, and long ones those that determine the pixels of a wide
-screen.
+`schemas` their requests and responses; `charts` (with `lines` and `bands`) and `tables` compute the
+responses. In a static export, short series have all points, and long ones those that determine the
+pixels of a wide screen.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from tracklight.dashboards.scalars.charts import ChartBuilder, resolve_groups
+from tracklight.dashboards.scalars.lines import LiveCharts
 from tracklight.dashboards.scalars.schemas import (
     ChartsRequest,
     ChartsResponse,
@@ -142,6 +143,10 @@ class Scalars(Dashboard):
     title = "Scalars"
     plugins = ("scalars",)
 
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._live_charts = LiveCharts(context)
+
     def routes(self) -> Sequence[Route]:
         return [
             Route("query", ChartsRequest, self.query, etag=self.context.state),
@@ -158,7 +163,8 @@ class Scalars(Dashboard):
         """Return charts of any set of series, reduced to the pixels that will show them."""
         cursor = self.context.cursor()
         request = resolve_groups(self.context, request)
-        return ChartsResponse(cursor, ChartBuilder(self.context, request).build())
+        charts = ChartBuilder(self.context, request, self._live_charts).build()
+        return ChartsResponse(cursor, charts)
 
     def at(self, request: NearestPointsRequest) -> NearestPointsResponse:
         """Return the point of each series that is nearest to a value of x."""

@@ -46,12 +46,17 @@ class SeriesRequest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class ChartRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """One chart: the series of some tags with ``start <= x <= stop``."""
+    """One chart: the series of some tags with ``start <= x <= stop``.
+
+    ``base`` is the ``revision`` of a previous response to the same request, of which the client
+    still has the lines.
+    """
 
     id: str
     tags: Annotated[list[str], msgspec.Meta(max_length=200)]
     start: float | None = None
     stop: float | None = None
+    base: str | None = None
 
 
 class RunGroup(msgspec.Struct, forbid_unknown_fields=True):
@@ -147,7 +152,8 @@ class LineRow(msgspec.Struct):
 
     ``y`` is smoothed if requested; ``raw`` then has the values before smoothing. On the grid, these
     are the last finite values of each pixel column (NaN if it has none), and ``low`` and ``high``
-    are its extremes before smoothing. Points and counts refer to the whole series.
+    are its extremes before smoothing; columns behind the last point of the line may be left out.
+    Points and counts refer to the whole series.
     """
 
     run: str
@@ -188,7 +194,12 @@ class BandRow(msgspec.Struct):
 
 
 class ChartRow(msgspec.Struct):
-    """A chart of ``points`` of ``runs``; ``grid`` has the centers of the pixel columns."""
+    """A chart of ``points`` of ``runs``; ``grid`` has the centers of the pixel columns.
+
+    If ``base`` is that of the request, ``lines`` are only those that have changed since; all others
+    are those of that response, in the same order. ``revision`` is the next base; it is
+    empty for bands and comparisons with a baseline, which are always sent completely.
+    """
 
     id: str
     error: Problem | None = None
@@ -198,6 +209,8 @@ class ChartRow(msgspec.Struct):
     grid: Float64 | None = None
     lines: list[LineRow] = []
     bands: list[BandRow] = []
+    revision: str = ""
+    base: str | None = None
 
 
 class ChartsResponse(msgspec.Struct):

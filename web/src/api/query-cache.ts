@@ -367,18 +367,22 @@ export class QueryCache {
   async #request({ group, entries, controller }: Flight): Promise<readonly Result[]> {
     const { route, batch, update, isFile = false } = group.definition;
     const requests = entries.map(({ request }) => request);
-    const [entry] = entries as [Entry];
-    const isUpdate = update !== undefined && entry.hasData;
-    const single: unknown = isUpdate ? update.request(entry.request, entry.data) : entry.request;
-    const wire = makeWireRequest(route, batch ? batch.join(requests) : single, isFile);
+    const known = entries.map(({ hasData, data }) => (update && hasData ? { data } : null));
+    const sent = requests.map((request, at) => {
+      const base = known[at];
+      return update && base ? (update.request(request, base.data) as unknown) : request;
+    });
+    const wire = makeWireRequest(route, batch ? batch.join(sent) : sent[0], isFile);
     const response = await this.transport.send(wire, controller.signal);
     if (controller.signal.aborted) return [];
     const items = batch ? batch.split(response, requests) : [response];
     return entries.map((one, at) => {
-      const item = items[at];
+      const [item, base] = [items[at], known[at]];
       if (item instanceof ServerError) return { error: item };
       try {
-        return { data: isUpdate ? (update.merge(one.data, item) as unknown) : select(one, item) };
+        return {
+          data: update && base ? (update.merge(base.data, item) as unknown) : select(one, item),
+        };
       } catch (error) {
         return { error };
       }

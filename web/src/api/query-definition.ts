@@ -87,7 +87,7 @@ export interface QueryOptions<Request, Sent, Response, Item, Data> {
   readonly batch?: Batch<Request, Sent, Response, Item>;
   /** Convert a response into what the views use; called once per response. */
   readonly select?: (item: Item, request: Request) => Data;
-  /** For routes that return only what changed since an earlier response. */
+  /** For routes that return only what changed since an earlier response; also in batches. */
   readonly update?: {
     request(request: Request, data: Data): Request;
     merge(data: Data, item: Item): Data;

@@ -1083,15 +1083,24 @@ export interface BaselineRun {
   readonly mode?: BaselineMode;
 }
 
-/** One chart: the series of some tags with `start <= x <= stop`. */
+/**
+ * One chart: the series of some tags with `start <= x <= stop`. `base` is the `revision` of a
+ * previous response to the same request, of which the client still has the lines.
+ */
 export interface ChartRequest {
   readonly id: string;
   readonly tags: readonly string[];
   readonly start?: number | null;
   readonly stop?: number | null;
+  readonly base?: string | null;
 }
 
-/** A chart of `points` of `runs`; `grid` has the centers of the pixel columns. */
+/**
+ * A chart of `points` of `runs`; `grid` has the centers of the pixel columns. If `base` is that of
+ * the request, `lines` are only those that have changed since; all others are those of that
+ * response, in the same order. `revision` is the next base; it is empty for bands and comparisons
+ * with a baseline, which are always sent completely.
+ */
 export interface ChartRow {
   readonly id: string;
   readonly error: Problem | null;
@@ -1101,6 +1110,8 @@ export interface ChartRow {
   readonly grid: Float64Array | null;
   readonly lines: readonly LineRow[];
   readonly bands: readonly BandRow[];
+  readonly revision: string;
+  readonly base: string | null;
 }
 
 /**
@@ -1197,7 +1208,8 @@ export interface ExportedTagList {
  * One series. `x` is null if the line has one value per column of the chart's `grid`. `y` is
  * smoothed if requested; `raw` then has the values before smoothing. On the grid, these are the
  * last finite values of each pixel column (NaN if it has none), and `low` and `high` are its
- * extremes before smoothing. Points and counts refer to the whole series.
+ * extremes before smoothing; columns behind the last point of the line may be left out. Points and
+ * counts refer to the whole series.
  */
 export interface LineRow {
   readonly run: string;

@@ -88,7 +88,8 @@ const BAND = {
 };
 
 test('a band has the color, name and count of its group', () => {
-  const response = { id: 'c', runs: 3, points: 9, reduced: false, error: null, grid: null };
+  const common = { error: null, revision: '', base: null };
+  const response = { id: 'c', runs: 3, points: 9, reduced: false, grid: null, ...common };
   const chart = { ...response, lines: [], bands: [BAND, { ...BAND, group: 'former' }] };
   const group = { key: 'g', label: 'seeds', color: '#123456', dash: [5, 4], runs: ['a'] };
   const [band, ...rest] = makeBands(chart, { ...CARD, tags: ['loss'] }, [group]);

@@ -173,10 +173,16 @@ export function makeLines(
   }));
 }
 
-/** Return the columns of a line; lines without x share the grid of the chart. */
+/** Return the x of a line; lines without one share the grid of the chart, up to their end. */
+export function getLineX({ x, y }: LineRow, grid: Float64Array | null): Float64Array {
+  if (x) return x;
+  return grid && y.length < grid.length ? grid.subarray(0, y.length) : (grid ?? NO_NUMBERS);
+}
+
+/** Return the columns of a line. */
 export function lineColumns(line: LineRow, grid: Float64Array | null) {
   return {
-    x: line.x ?? grid ?? NO_NUMBERS,
+    x: getLineX(line, grid),
     y: line.y,
     ...(line.raw ? { raw: line.raw } : {}),
     ...(line.low && line.high ? { low: line.low, high: line.high } : {}),

@@ -7,9 +7,10 @@ import {
   splitCharts,
   type TagRequest,
 } from '../api/query-definition';
-import type { ChartsView } from '../api/client';
+import type { ChartRow, ChartsView } from '../api/client';
 import type {
   ChartRequest,
+  LineRow,
   NearestPointRow,
   NearestPointsResponse,
   RangeStatsResponse,
@@ -67,7 +68,7 @@ export interface ScalarChartRequest {
   readonly width: number;
   /** The number of runs limits the number of charts in a request. */
   readonly runCount: number;
-  readonly chart: Omit<Required<ChartRequest>, 'id'>;
+  readonly chart: Omit<Required<ChartRequest>, 'id' | 'base'> & Pick<ChartRequest, 'base'>;
 }
 
 /** Short enough to show new points within a second while points arrive continuously. */
@@ -92,7 +93,34 @@ export const chartQuery = defineQuery('POST scalars/query', {
     },
     split: splitCharts,
   },
+  // Only the lines of runs that have changed are sent again.
+  update: {
+    request: (request, { revision }) => ({
+      ...request,
+      chart: { ...request.chart, base: revision || null },
+    }),
+    merge: mergeChart,
+  },
 });
+
+/** Return a chart with all lines from one of which only the changed ones were sent. */
+export function mergeChart(known: ChartRow, update: ChartRow): ChartRow {
+  if (!update.base) return update;
+  const changed = new Map(update.lines.map((line) => [getLineKey(line), copyColumns(line)]));
+  const lines = known.lines.map((line) => changed.get(getLineKey(line)) ?? line);
+  return { ...update, lines };
+}
+
+function getLineKey({ run, tag }: LineRow): string {
+  return `${run}\n${tag}`;
+}
+
+/** Columns are views of the response: without a copy, one line would keep all of it in memory. */
+function copyColumns(line: LineRow): LineRow {
+  const { x, y, raw, low, high } = line;
+  const copied = { x: x?.slice() ?? null, y: y.slice(), raw: raw?.slice() ?? null };
+  return { ...line, ...copied, low: low?.slice() ?? null, high: high?.slice() ?? null };
+}
 
 type SizedView = ChartsView & { readonly width: number };
 

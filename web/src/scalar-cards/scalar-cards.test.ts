@@ -7,6 +7,7 @@ import type { ChartsRequest } from '../api/schemas';
 import { withCardValue } from '../cards/grid-settings';
 import type { Line } from '../charts/types';
 import { sortRows } from '../components/data-table';
+import type { ChartRow } from '../api/client';
 import { chartQuery, makeChartRequest, nearestPointsQuery, needsOtherPoints } from './query';
 import { pythonSnippet } from './scalar-actions';
 import {
@@ -49,6 +50,45 @@ describe('query', () => {
     };
     return { transport, cache, fetch, sent, respond };
   }
+
+  test('only changed lines of a chart are requested again', async () => {
+    const { transport, cache, fetch } = open();
+    const makeLine = (run: string, value: number) => ({
+      run,
+      tag: 'loss',
+      x: Float64Array.of(0),
+      y: Float64Array.of(value),
+      raw: null,
+      low: null,
+      high: null,
+    });
+    const makeChart = (revision: string, base: string | null, lines: unknown[]) => ({
+      charts: [{ id: '0', error: null, revision, base, lines }],
+    });
+    const bases = () => (transport.get().body as ChartsRequest).charts.map(({ base }) => base);
+    const first = fetch('loss');
+    await settle();
+    expect(bases()).toEqual([undefined]);
+    await transport.get().respond(makeChart('r1', null, [makeLine('a', 1), makeLine('b', 2)]));
+    const before: ChartRow = await first;
+    cache.markRuns(['b']);
+    const second = fetch('loss');
+    await settle();
+    expect(bases()).toEqual(['r1']);
+    await transport.get().respond(makeChart('r2', 'r1', [makeLine('b', 3)]));
+    const after = await second;
+    expect(after.lines[0]).toBe(before.lines[0]);
+    expect(after.lines.map(({ run, y }) => [run, ...y])).toEqual([
+      ['a', 1],
+      ['b', 3],
+    ]);
+    cache.markRuns(['a']);
+    const third = fetch('loss');
+    await settle();
+    expect(bases()).toEqual(['r2']);
+    await transport.get().respond(makeChart('r3', null, [makeLine('c', 4)]));
+    expect((await third).lines.map(({ run }) => run)).toEqual(['c']);
+  });
 
   test('charts of about the same width share a request', async () => {
     const { cache, fetch, sent, respond } = open();

@@ -349,9 +349,11 @@ const MIN_COLUMNS = 100;
 const MAX_FULL_POINTS = 300_000;
 const MIN_POINTS_BUDGET = 2000;
 
+type ChartRange = Pick<Required<ChartRequest>, 'start' | 'stop'>;
+
 /** Return a chart of some curves, as the server does. */
 export function makeChartRow(
-  chart: Required<ChartRequest>,
+  chart: Omit<Required<ChartRequest>, 'base'>,
   request: Required<ChartsRequest>,
   members: readonly Member[],
 ): ChartRow {
@@ -374,6 +376,8 @@ export function makeChartRow(
     grid: lines.some((line) => line.x === null) ? makeGrid(plan) : null,
     lines: lines.filter((line) => line.points > 0),
     bands: makeBandRows(request.groups ?? [], grouped, bandPlan),
+    revision: '',
+    base: null,
   };
 }
 
@@ -390,7 +394,7 @@ export function makeBandPlan(
 
 /** Return the x range of a chart: that of the request or of the points. */
 export function getXRange(
-  { start, stop }: Pick<Required<ChartRequest>, 'start' | 'stop'>,
+  { start, stop }: ChartRange,
   members: readonly Member[],
 ): [number, number] {
   let [low, high] = [Infinity, -Infinity];
@@ -429,7 +433,7 @@ function makeLinePlan(
 }
 
 /** Count the points of the log or, within a range, the exported points. */
-function countPoints({ start, stop }: Required<ChartRequest>, members: readonly Member[]): number {
+function countPoints({ start, stop }: ChartRange, members: readonly Member[]): number {
   const isUnlimited = start === null && stop === null;
   return members.reduce(
     (sum, [, curve]) =>

@@ -198,7 +198,7 @@ class StaticScalars {
   }
 
   async #makeChart(
-    chart: Required<ChartRequest>,
+    chart: Omit<Required<ChartRequest>, 'base'>,
     request: Required<ChartsRequest>,
   ): Promise<ChartRow> {
     return makeChartRow(chart, request, await this.#readViews(chart.tags, request));
