@@ -106,7 +106,7 @@ _PLAIN = {
     object: "unknown",
 }
 
-#: What web/src/api/decode.ts makes of a dtype.
+#: What web/src/api/transport.ts makes of a dtype.
 _TYPED_ARRAYS = {
     np.float32: "Float32Array",
     np.float64: "Float64Array",

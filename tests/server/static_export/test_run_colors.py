@@ -9,7 +9,7 @@ from pathlib import Path
 from tracklight.server.source import RunRow
 from tracklight.server.static_export import RUN_COLORS, assign_run_colors
 
-#: Computed by the page; `web/src/lib/colors.test.ts` checks it.
+#: Computed by the page; `web/src/lib/run-names-and-colors.test.ts` checks it.
 _ROOT = Path(__file__).parents[3]
 FIXTURE = json.loads((_ROOT / "web/src/lib/run-colors.fixture.json").read_text("utf-8"))
 

@@ -1,11 +1,5 @@
 /** Live updates of a page, through a stream that all pages of this browser share. */
-import {
-  LiveConnection,
-  type LiveHandlers,
-  type LiveSource,
-  type StreamEnd,
-} from './live-connection';
-import type { HubMessage, PageMessage } from './live-hub';
+import { type HubMessage, LiveConnection, type LiveHandlers, type LiveSource, type PageMessage, type StreamEnd } from './live-connection';
 import { getTransport } from './client';
 
 const RENEW_MS = 10_000;

@@ -2,7 +2,7 @@
  * The shared worker that holds the event stream for all pages of one server in this browser. Its name
  * is the URL of the server, so that pages of different servers never share a worker.
  */
-import { LiveHub, type HubMessage, type PageMessage } from './live-hub';
+import { type HubMessage, LiveHub, type PageMessage } from './live-connection';
 
 const hub = new LiveHub(self.name);
 

@@ -9,7 +9,7 @@ import {
   type QueryDefinition,
   type QueryState,
 } from './query-definition';
-import { QueryObserver } from './query-observer';
+import { QueryObserver } from './create-query.svelte';
 import { FakeTransport, settle } from './query-test-tools';
 
 let transport: FakeTransport;

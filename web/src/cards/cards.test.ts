@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import type { Card } from './card-sections';
-import { CARD_GAP_PX, itemsInViewport, layoutGrid, SECTION_HEADING_PX } from './grid-layout';
-import { cardSetCodec, hasCard, NO_CARDS, toggleCard, withCardValue } from './grid-settings';
+import { type Card, CARD_GAP_PX, itemsInViewport, layoutGrid, SECTION_HEADING_PX } from './card-sections';
+import { cardSetCodec, hasCard, NO_CARDS, toggleCard, withCardValue } from './card-grid.svelte';
 import { indexAtStep, mergeSteps, runSteps } from './steps/step-selection.svelte';
 
 describe('grid layout', () => {

@@ -1,6 +1,6 @@
 import * as common from '../catalog/common';
 import type { PaperFormat } from '../charts/line/line-chart-export';
-import type { MenuItem } from '../components/menu';
+import type { MenuItem } from '../components/MenuItems.svelte';
 import { downloadBlob, toFileName } from '../lib/download';
 
 export { downloadBlob, downloadUrl, toFileName } from '../lib/download';

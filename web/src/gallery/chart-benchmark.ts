@@ -1,11 +1,10 @@
 /** Measures how long a chart with many lines takes to draw and to follow the pointer. */
 
 import { findNearestLine, getValuesAt } from '../charts/line/line-hit-test';
-import { measureText } from '../charts/renderer/renderer';
+import { LIGHT_THEME, measureText } from '../charts/renderer/renderer';
 import { drawLineChart } from '../charts/line/line-renderer';
-import { type PlotLayout, layoutPlot, type Size } from '../charts/axes/plot-layout';
+import { layoutPlot, type PlotLayout, type Size } from '../charts/axes/plot-axes';
 import { drawLineOverlay } from '../charts/line/line-overlay';
-import { LIGHT_THEME } from '../charts/renderer/chart-theme';
 import { resolveAxes, type AxisSettings } from '../charts/axes/domain';
 import { drawOnCanvas } from '../charts/surface/canvas-surface.svelte';
 import type { Line } from '../charts/types';

@@ -10,7 +10,7 @@ import {
   setServerMessages,
   show,
 } from './messages';
-import { lengthen, lengthenMessage } from './pseudo';
+import { lengthen, lengthenMessage } from './load';
 import { translate, translateProblem } from './server-messages';
 
 describe('messages', () => {

@@ -1,12 +1,12 @@
 /** Load the texts of the page's locale. English needs no loading: it is part of the code. */
 import { LOADERS, SERVER_LOADERS } from '../catalog/loaders';
-import { PSEUDO_LOCALE, locale, setDocumentLanguage } from './locale';
-import { addTables, setServerMessages, setTransform } from './messages';
+import { locale, PSEUDO_LOCALE, setDocumentLanguage } from './locale';
+import { addTables, type Message, setServerMessages, setTransform } from './messages';
 
 /** Load what every page needs and set the `lang` attribute; call it before importing the page. */
 export async function loadLocale(): Promise<void> {
   setDocumentLanguage();
-  if (locale === PSEUDO_LOCALE) setTransform((await import('./pseudo')).lengthenMessage);
+  if (locale === PSEUDO_LOCALE) setTransform(lengthenMessage);
   else await Promise.all([loadTables('start'), loadServerMessages()]);
 }
 
@@ -35,4 +35,33 @@ async function tryImport<T>(load: (() => Promise<T>) | undefined): Promise<T | u
     console.warn(`tracklight: could not load messages in ${locale}`, error);
     return undefined;
   }
+}
+
+const ACCENTED: Record<string, string> = {
+  a: 'á',
+  c: 'ç',
+  e: 'é',
+  i: 'í',
+  n: 'ñ',
+  o: 'ö',
+  u: 'ü',
+  A: 'Å',
+  E: 'É',
+  O: 'Ö',
+  S: 'Š',
+};
+const EXTRA = 0.4;
+
+/** Return a text with accents, lengthened by 40 % and enclosed in brackets. */
+export function lengthen(text: string): string {
+  const letters = [...text].map((letter) => ACCENTED[letter] ?? letter).join('');
+  // Symbols and single letters stay as short as they are in every language.
+  if (!/\p{L}{2}/u.test(text)) return text;
+  const extra = Math.ceil(text.length * EXTRA) - 2;
+  return `[${letters}${'~'.repeat(Math.max(0, extra))}]`;
+}
+
+/** Return a message whose text is lengthened. */
+export function lengthenMessage(message: Message): Message {
+  return typeof message === 'string' ? lengthen(message) : (values) => lengthen(message(values));
 }

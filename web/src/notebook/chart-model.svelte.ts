@@ -1,4 +1,4 @@
-import { decodeColumns } from '../api/decode';
+import { decodeColumns } from '../api/transport';
 import type { ChartRow } from '../api/client';
 import type { Line } from '../charts/types';
 import { assignRunColors, getRunColor } from '../lib/run-colors';

@@ -1,5 +1,5 @@
 /** What a scalar card shows: lines, bands, markers and annotations, from the response for its chart. */
-import { parseJsonNumber } from '../api/decode';
+import { parseJsonNumber } from '../api/transport';
 import type { ChartRow } from '../api/client';
 import type {
   BandRow,
@@ -15,7 +15,7 @@ import * as m from '../catalog/scalars';
 import type { Annotation, Band, Line, PointMarker } from '../charts/types';
 import { formatStep, formatValue } from '../lib/format';
 import { getRunSplit, RUN_COLORS, withoutSplit } from '../lib/run-colors';
-import { countFolders, findCommonFolder, getFolder } from '../lib/run-names';
+import { countFolders, findCommonFolder, getFolder } from '../lib/grouping';
 import type { RunGroup, Runs, XAxis } from '../plugin/context';
 import type { ExtremeMarkers } from './scalar-settings';
 

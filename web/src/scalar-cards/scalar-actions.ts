@@ -10,12 +10,12 @@ import {
   quotePython,
   toFileName,
 } from '../cards/export';
-import { hasCard, NO_CARDS, toggleCard, withCardValue } from '../cards/grid-settings';
+import { hasCard, NO_CARDS, toggleCard, withCardValue } from '../cards/card-grid.svelte';
 import * as cardMessages from '../catalog/cards';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
 import { findNextX } from '../charts/line/line-hit-test';
-import type { MenuItem } from '../components/menu';
+import type { MenuItem } from '../components/MenuItems.svelte';
 import type { Command, Shortcut } from '../plugin/context';
 import type { ScalarCard } from './chart-lines';
 import { makeGroupRequest } from './query';

@@ -4,7 +4,7 @@ import { QueryCache } from '../api/query-cache';
 import { FakeTransport, settle } from '../api/query-test-tools';
 import type { ChartsView } from '../api/client';
 import type { ChartsRequest } from '../api/schemas';
-import { withCardValue } from '../cards/grid-settings';
+import { withCardValue } from '../cards/card-grid.svelte';
 import type { Line } from '../charts/types';
 import { sortRows } from '../components/data-table';
 import type { ChartRow } from '../api/client';

@@ -12,8 +12,7 @@ import type {
   RangeStatsRow,
   TagRow,
 } from '../api/schemas';
-import { type CardGridInfo, CardGridState } from '../cards/card-grid.svelte';
-import { hasCard } from '../cards/grid-settings';
+import { type CardGridInfo, CardGridState, hasCard } from '../cards/card-grid.svelte';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
 import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from '../charts/types';

@@ -1,11 +1,11 @@
-import { parseJsonNumber } from '../api/decode';
+import { parseJsonNumber } from '../api/transport';
 import type { NearestPointRow } from '../api/schemas';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
 import { getValuesAt } from '../charts/line/line-hit-test';
 import type { Band, Line } from '../charts/types';
 import { formatDateTime, formatDuration, formatStep, formatValue } from '../lib/format';
-import { findCommonFolder } from '../lib/run-names';
+import { findCommonFolder } from '../lib/grouping';
 import type { XAxis } from '../plugin/context';
 import { rowsByLine } from './chart-lines';
 import { getAxisLabel, type RowOrder } from './scalar-settings';

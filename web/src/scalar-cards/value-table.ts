@@ -1,5 +1,5 @@
 /** The rows and columns of the tables of a scalar card. */
-import { parseJsonNumber } from '../api/decode';
+import { parseJsonNumber } from '../api/transport';
 import type { LineRow, NearestPointRow, PointRow, RangeStatsRow } from '../api/schemas';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';

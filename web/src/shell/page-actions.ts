@@ -1,7 +1,7 @@
 import * as common from '../catalog/common';
 import * as runsMessages from '../catalog/runs';
 import * as m from '../catalog/shell';
-import { copyText } from '../components/clipboard';
+import { copyText } from '../lib/download';
 import type { DashboardEntry } from '../state/dashboards.svelte';
 import type { PageState } from '../state/page-state.svelte';
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { NO_COLUMNS } from '../api/client';
 import { columnTitle } from './runs/run-cells';
 import { FuzzyIndex } from './page-search.svelte';
-import { splitTabs } from './top-bar/tab-overflow';
-import { listSteps } from './tour/tour-steps';
+import { splitTabs } from './top-bar/DashboardTabs.svelte';
+import { listSteps } from './tour/Tour.svelte';
 
 describe('tab overflow', () => {
   const WIDTHS = [100, 80, 60, 120];

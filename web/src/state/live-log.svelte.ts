@@ -1,7 +1,7 @@
 import { SvelteMap } from 'svelte/reactivity';
 
 import { getDamagedFiles, getRuns, getStatus, getTagNames, getTags } from '../api/client';
-import { parseTimestamp } from '../api/decode';
+import { parseTimestamp } from '../api/transport';
 import { toProblem } from '../api/errors';
 import { subscribeToLive } from '../api/live-updates';
 import type { QueryCache } from '../api/query-cache';

@@ -1,5 +1,5 @@
 import * as common from '../../catalog/common';
-import { decodeColumns } from '../decode';
+import { decodeColumns, getRoutePath, splitRoute, type Transport, type WireRequest } from '../transport';
 import { NotExportedError, ReadOnlyError, ServerError } from '../errors';
 import type { RequestOf, ResponseOf, RouteName } from '../query-definition';
 import type {
@@ -10,7 +10,6 @@ import type {
   StepsResponse,
   TagNamesResponse,
 } from '../schemas';
-import { getRoutePath, splitRoute, type Transport, type WireRequest } from '../transport';
 
 /** Computes in the page what a server would return for a route. */
 export type StaticHandler<Name extends RouteName> = (

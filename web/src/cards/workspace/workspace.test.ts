@@ -1,20 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import {
-  addCard,
-  addSection,
-  type BoardDocument,
-  changeCard,
-  changeSection,
-  createCard,
-  createDocument,
-  listCards,
-  moveCard,
-  readCardSettings,
-  removeCards,
-  setKindSetting,
-} from './document';
-import { mergeDocuments } from './merge';
+import { addCard, addSection, type BoardDocument, changeCard, changeSection, createCard, createDocument, listCards, mergeDocuments, moveCard, readCardSettings, removeCards, setKindSetting } from './document';
 
 describe('merge', () => {
   const [loss, acc, lr] = ['loss', 'acc', 'lr'].map((target) => ({

@@ -1,6 +1,6 @@
 /** The data of an audio chart, and where its waveforms, spectrograms and axes are. */
 import * as m from '../../catalog/charts';
-import { type Axis, LABEL_SIZE_PX, type Size } from '../axes/plot-layout';
+import { type Axis, LABEL_SIZE_PX, type Size } from '../axes/plot-axes';
 import { makeScale, makeTicks, type Tick } from '../axes/ticks';
 import type { Point, Rect, Renderer } from '../renderer/renderer';
 import type { NumberRange } from '../types';

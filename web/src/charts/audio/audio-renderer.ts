@@ -1,17 +1,8 @@
 import * as m from '../../catalog/charts';
 import { getSequentialRamp } from '../../lib/colors';
-import { alignToPixel } from '../axes/axis-renderer';
-import { LABEL_GAP_PX, LABEL_SIZE_PX } from '../axes/plot-layout';
-import { type ChartTheme, LIGHT_THEME } from '../renderer/chart-theme';
+import { alignToPixel, LABEL_GAP_PX, LABEL_SIZE_PX } from '../axes/plot-axes';
+import { type ChartTheme, expandRect, LIGHT_THEME, makePath, measureText, type Raster, type Rect, type Renderer } from '../renderer/renderer';
 import { renderPng, renderSvg } from '../renderer/image-export';
-import {
-  expandRect,
-  makePath,
-  measureText,
-  type Raster,
-  type Rect,
-  type Renderer,
-} from '../renderer/renderer';
 import type { NumberRange } from '../types';
 import {
   type AudioLayout,

@@ -9,7 +9,7 @@ import type {
   NumberRange,
   ScaleType,
 } from '../types';
-import type { AxesSpec, PlotLayout } from './plot-layout';
+import type { AxesSpec, PlotLayout } from './plot-axes';
 import { niceRange, type Scale } from './ticks';
 
 /** Return the index range of sorted values within a range, as for `subarray`. */

@@ -1,8 +1,7 @@
 /** Bar charts as images, with the names and values beside the bars. */
 import { formatValue } from '../../lib/format';
-import { LIGHT_THEME } from '../renderer/chart-theme';
+import { LIGHT_THEME, measureText, type Renderer } from '../renderer/renderer';
 import { renderPng, renderSvg } from '../renderer/image-export';
-import { measureText, type Renderer } from '../renderer/renderer';
 import { layoutBars } from './BarChart.svelte';
 
 interface ExportedBar {

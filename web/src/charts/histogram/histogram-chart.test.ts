@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import type { Renderer } from '../renderer/renderer';
+import { LIGHT_THEME, type Renderer } from '../renderer/renderer';
 import { SvgRenderer } from '../renderer/svg-renderer';
-import { LIGHT_THEME } from '../renderer/chart-theme';
 import {
   drawHistograms,
   exportHistogramSvg,
@@ -12,15 +11,7 @@ import {
   traceBand,
   traceRidge,
 } from './histogram-renderer';
-import {
-  computeExtents,
-  findFiniteRange,
-  type HistogramData,
-  type HistogramMode,
-  type HistogramSeries,
-  type HistogramViewOptions,
-  makeCountScale,
-} from './histogram-model';
+import { choosePanelGrid, computeExtents, findFiniteRange, type HistogramData, type HistogramMode, type HistogramSeries, type HistogramViewOptions, layoutPanels, makeCountScale } from './histogram-model';
 import {
   findNearestStepIndex,
   findPanelAt,
@@ -31,7 +22,6 @@ import {
   zoomHistogramToRect,
 } from './histogram-interaction';
 import { findIndexAt } from './histogram-overlay';
-import { choosePanelGrid, layoutPanels } from './panel-layout';
 
 const measure: Renderer['measureText'] = (text, { size }) => text.length * size * 0.5;
 const SIZE = { width: 400, height: 300 };

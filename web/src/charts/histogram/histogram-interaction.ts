@@ -1,7 +1,7 @@
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/charts';
 import { formatRange, formatValue } from '../../lib/format';
-import type { PlotLayout } from '../axes/plot-layout';
+import type { PlotLayout } from '../axes/plot-axes';
 import { formatAxisValue } from '../axes/ticks';
 import {
   getAxesAt,
@@ -13,19 +13,8 @@ import {
 } from '../axes/domain';
 import type { Point } from '../renderer/renderer';
 import type { ChartViewport } from '../types';
-import {
-  hasHorizontalValues,
-  type HistogramData,
-  type HistogramMode,
-  type HistogramPoint,
-  type HistogramSeries,
-  type HistogramViewOptions,
-  type HistogramViewport,
-  isPercentileMode,
-  MEDIAN_INDEX,
-} from './histogram-model';
+import { hasHorizontalValues, type HistogramData, type HistogramMode, type HistogramPoint, type HistogramSeries, type HistogramViewOptions, type HistogramViewport, isPercentileMode, MEDIAN_INDEX, type Panel, type PanelLayout } from './histogram-model';
 import { toCountAxis, traceRidge } from './histogram-renderer';
-import type { Panel, PanelLayout } from './panel-layout';
 
 /** Maximum distance of the pointer to a line. */
 const LINE_REACH_PX = 60;

@@ -1,7 +1,6 @@
 import { formatAxisValue } from '../axes/ticks';
-import { type Rect, makePath, type Renderer } from '../renderer/renderer';
-import { alignToPixel, CHIP_HEIGHT_PX, drawLabelChip, type LabelChip } from '../axes/axis-renderer';
-import type { ChartTheme } from '../renderer/chart-theme';
+import { type ChartTheme, makePath, type Rect, type Renderer } from '../renderer/renderer';
+import { alignToPixel, CHIP_HEIGHT_PX, drawLabelChip, type LabelChip } from '../axes/plot-axes';
 import { getBinIndex, findNearestStepIndex } from './histogram-interaction';
 import {
   drawHighlightedLine,
@@ -9,14 +8,7 @@ import {
   toCountAxis,
   traceRidge,
 } from './histogram-renderer';
-import type { Panel, PanelLayout } from './panel-layout';
-import {
-  isPercentileMode,
-  type HistogramSeries,
-  type HistogramData,
-  type HistogramMode,
-  type HistogramPoint,
-} from './histogram-model';
+import { type HistogramData, type HistogramMode, type HistogramPoint, type HistogramSeries, isPercentileMode, type Panel, type PanelLayout } from './histogram-model';
 
 /** What is drawn above the chart and follows the pointer. */
 export interface HoverOverlay {

@@ -1,29 +1,9 @@
 import { parseRgb } from '../../lib/colors';
-import { drawAxes, truncateToWidth } from '../axes/axis-renderer';
-import { LABEL_SIZE_PX, type PlotLayout } from '../axes/plot-layout';
-import { type ChartTheme, LIGHT_THEME } from '../renderer/chart-theme';
+import { drawAxes, LABEL_SIZE_PX, type PlotLayout, truncateToWidth } from '../axes/plot-axes';
+import { type AreaEdges, type ChartTheme, LIGHT_THEME, makePath, type Path, type Raster, type Rect, type Renderer } from '../renderer/renderer';
 import { renderPng, renderSvg } from '../renderer/image-export';
-import {
-  type AreaEdges,
-  makePath,
-  type Path,
-  type Raster,
-  type Rect,
-  type Renderer,
-} from '../renderer/renderer';
 import type { NumberRange } from '../types';
-import {
-  type HistogramData,
-  type HistogramExtents,
-  type HistogramMode,
-  type HistogramSeries,
-  type HistogramViewOptions,
-  isPercentileMode,
-  MAIN_BAND,
-  makeCountScale,
-  MEDIAN_INDEX,
-} from './histogram-model';
-import { layoutPanels, type Panel, type PanelLayout, RIDGE_HEIGHT_RATIO } from './panel-layout';
+import { type HistogramData, type HistogramExtents, type HistogramMode, type HistogramSeries, type HistogramViewOptions, isPercentileMode, layoutPanels, MAIN_BAND, makeCountScale, MEDIAN_INDEX, type Panel, type PanelLayout, RIDGE_HEIGHT_RATIO } from './histogram-model';
 
 /** Pairs of percentiles that bound a band, widest first. */
 const NESTED_BANDS = [

@@ -1,8 +1,7 @@
 import * as common from '../../catalog/common';
-import { type AxesSpec, layoutPlot, type PlotLayout, type Size } from '../axes/plot-layout';
-import { type ChartTheme, LIGHT_THEME } from '../renderer/chart-theme';
+import { type AxesSpec, layoutPlot, type PlotLayout, type Size } from '../axes/plot-axes';
+import { type ChartTheme, LIGHT_THEME, makePath, measureText, type Rect, type Renderer } from '../renderer/renderer';
 import { renderPng, renderSvg } from '../renderer/image-export';
-import { makePath, measureText, type Rect, type Renderer } from '../renderer/renderer';
 import { SvgRenderer } from '../renderer/svg-renderer';
 import type { Band, Line } from '../types';
 import { drawLineChart, getAnnotationSpace, type LineChartContent } from './line-renderer';

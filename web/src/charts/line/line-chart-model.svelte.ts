@@ -12,7 +12,7 @@ import {
   zoomAround,
   zoomToRect,
 } from '../axes/domain';
-import { countYTicks, layoutPlot, type PlotLayout } from '../axes/plot-layout';
+import { countYTicks, layoutPlot, type PlotLayout } from '../axes/plot-axes';
 import { formatAxisValue, type Scale } from '../axes/ticks';
 import { measureText, type Point } from '../renderer/renderer';
 import { CanvasSurface } from '../surface/canvas-surface.svelte';

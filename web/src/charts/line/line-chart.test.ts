@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { layoutPlot } from '../axes/plot-layout';
-import { LIGHT_THEME } from '../renderer/chart-theme';
+import { layoutPlot } from '../axes/plot-axes';
+import { LIGHT_THEME } from '../renderer/renderer';
 import { SvgRenderer } from '../renderer/svg-renderer';
 import type { Line } from '../types';
 import { drawEndLabels, measureEndLabels, spreadPositions } from './line-overlay';

@@ -2,7 +2,7 @@
 
 import { bisectLeft } from '../axes/domain';
 import type { Point } from '../renderer/renderer';
-import type { PlotLayout } from '../axes/plot-layout';
+import type { PlotLayout } from '../axes/plot-axes';
 import { getYScale } from './line-renderer';
 import type { Line, NumberArray } from '../types';
 

@@ -1,24 +1,7 @@
-import {
-  alignToPixel,
-  CHIP_HEIGHT_PX,
-  drawAxes,
-  drawLabelChip,
-  LABEL_OFFSET_PX,
-  measureLabelChip,
-  truncateToWidth,
-} from '../axes/axis-renderer';
+import { alignToPixel, CHIP_HEIGHT_PX, drawAxes, drawLabelChip, LABEL_OFFSET_PX, LABEL_SIZE_PX, measureLabelChip, type PlotLayout, truncateToWidth } from '../axes/plot-axes';
 import { bisectLeft, type ChartContent } from '../axes/domain';
-import { LABEL_SIZE_PX, type PlotLayout } from '../axes/plot-layout';
 import type { Scale } from '../axes/ticks';
-import type { ChartTheme } from '../renderer/chart-theme';
-import {
-  type AreaEdges,
-  expandRect,
-  makePath,
-  type Path,
-  type Point,
-  type Renderer,
-} from '../renderer/renderer';
+import { type AreaEdges, type ChartTheme, expandRect, makePath, type Path, type Point, type Renderer } from '../renderer/renderer';
 import type {
   Annotation,
   Band,

@@ -143,3 +143,57 @@ function shuffle(order: Uint32Array): void {
     order[other] = row;
   }
 }
+
+/** A call cannot have a million arguments. */
+const ENCODE_CHUNK_BYTES = 8192;
+
+/**
+ * Encode rows for the server: bit `row & 7` of byte `row >> 3`, in base64; null for all rows.
+ *
+ * @param mask One byte per row, 0 or 1.
+ */
+export function encodeMask(mask: Uint8Array | null): string | null {
+  if (!mask) return null;
+  const bytes = new Uint8Array((mask.length + 7) >> 3);
+  for (let row = 0; row < mask.length; row++) {
+    if (mask[row]) bytes[row >> 3] = (bytes[row >> 3] ?? 0) | (1 << (row & 7));
+  }
+  let text = '';
+  for (let start = 0; start < bytes.length; start += ENCODE_CHUNK_BYTES) {
+    text += String.fromCharCode(...bytes.subarray(start, start + ENCODE_CHUNK_BYTES));
+  }
+  return btoa(text);
+}
+
+/** How images are laid out on tiles, each with `per_tile` of them. */
+export interface SpriteLayout {
+  readonly tiles: number;
+  readonly per_tile: number;
+  readonly tile_columns: number;
+  readonly cell_width: number;
+  readonly cell_height: number;
+}
+
+/** Load images tile by tile; `onload` is called with all sheets so far. */
+export async function loadSpriteSheets(
+  layout: SpriteLayout,
+  rows: number,
+  fetchTile: (tile: number) => Promise<Blob>,
+  signal: AbortSignal,
+  onload: (sheets: readonly SpriteSheet[]) => void,
+): Promise<void> {
+  let sheets: readonly SpriteSheet[] = [];
+  for (let tile = 0; tile < layout.tiles; tile++) {
+    const file = await fetchTile(tile);
+    const image = await createImageBitmap(file, { premultiplyAlpha: 'none' });
+    if (signal.aborted) return;
+    const first = tile * layout.per_tile;
+    const sheet = {
+      ...{ image, first, count: Math.min(layout.per_tile, rows - first) },
+      ...{ columns: layout.tile_columns },
+      ...{ cellWidth: layout.cell_width, cellHeight: layout.cell_height },
+    };
+    sheets = [...sheets, sheet];
+    onload(sheets);
+  }
+}

@@ -1,6 +1,6 @@
 /** Charts as SVG and PNG; PNG images have a resolution, so that programs place them in their size. */
 import * as m from '../../catalog/charts';
-import type { Size } from '../axes/plot-layout';
+import type { Size } from '../axes/plot-axes';
 import { CanvasRenderer } from './canvas-renderer';
 import { measureText, type Renderer } from './renderer';
 import { SvgRenderer } from './svg-renderer';

@@ -1,7 +1,6 @@
-import type { Size } from '../axes/plot-layout';
+import type { Size } from '../axes/plot-axes';
 import { CanvasRenderer } from '../renderer/canvas-renderer';
-import { type ChartTheme, LIGHT_THEME, readChartTheme } from '../renderer/chart-theme';
-import type { Renderer } from '../renderer/renderer';
+import { type ChartTheme, LIGHT_THEME, readChartTheme, type Renderer } from '../renderer/renderer';
 
 const themeListeners = new Set<() => void>();
 let stopWatching: (() => void) | null = null;

@@ -1,4 +1,4 @@
-import { EMPTY_PER_CARD, perCardCodec } from '../../cards/grid-settings';
+import { EMPTY_PER_CARD, perCardCodec } from '../../cards/card-grid.svelte';
 import type { FrequencyScaleType } from '../../charts/audio/audio-layout';
 import type { NumberRange } from '../../charts/types';
 import { choice, type Codec, flag, list, number, optionalNumber, range } from '../../lib/codecs';

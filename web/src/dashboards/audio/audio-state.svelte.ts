@@ -2,8 +2,7 @@ import { createContext } from 'svelte';
 import { SvelteMap, SvelteSet } from 'svelte/reactivity';
 
 import type { SortedSteps } from '../../api/client';
-import { TagGridState } from '../../cards/card-grid.svelte';
-import { withCardValue } from '../../cards/grid-settings';
+import { TagGridState, withCardValue } from '../../cards/card-grid.svelte';
 import { indexAtStep, StepSelection, StepsQuery } from '../../cards/steps/step-selection.svelte';
 import * as m from '../../catalog/audio';
 import * as common from '../../catalog/common';

@@ -1,7 +1,7 @@
 /** The cards of a layout, the tag patterns of its charts and collapsed categories. */
 import type { LayoutCategory, LayoutChart } from '../../api/client';
 import type { Section } from '../../cards/card-sections';
-import { toggleItem } from '../../cards/grid-settings';
+import { toggleItem } from '../../cards/card-grid.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/custom_scalars';
 import { compileTextFilter, getRegexError, type TextFilter } from '../../lib/text-filter';

@@ -2,7 +2,7 @@
 import type { FairnessExportFormat } from '../../api/schemas';
 import { downloadBlob, type ExportTable, toCsv, toFileName, toJson } from '../../cards/export';
 import * as m from '../../catalog/fairness';
-import type { MenuItem } from '../../components/menu';
+import type { MenuItem } from '../../components/MenuItems.svelte';
 import {
   type DifferenceRow,
   formatDifference,

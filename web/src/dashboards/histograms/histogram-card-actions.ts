@@ -9,8 +9,8 @@ import {
   quotePython,
   toFileName,
 } from '../../cards/export';
-import { toggleItem } from '../../cards/grid-settings';
-import type { MenuItem } from '../../components/menu';
+import { toggleItem } from '../../cards/card-grid.svelte';
+import type { MenuItem } from '../../components/MenuItems.svelte';
 import type { HistogramCardModel, HistogramsState } from './histograms-state.svelte';
 import type { TableFormat } from '../../api/schemas';
 import * as common from '../../catalog/common';

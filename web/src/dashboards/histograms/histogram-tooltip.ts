@@ -1,6 +1,6 @@
 /** The rows of the tooltip of a histogram. */
 import type { BucketsResponse, HistogramSeriesRow } from '../../api/schemas';
-import { parseJsonNumber } from '../../api/decode';
+import { parseJsonNumber } from '../../api/transport';
 import { formatCount, formatInteger, formatValue } from '../../lib/format';
 import { getBinIndex } from '../../charts/histogram/histogram-interaction';
 import { PERCENTILES } from '../../charts/histogram/histogram-model';

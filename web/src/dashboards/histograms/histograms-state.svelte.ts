@@ -8,14 +8,8 @@ import type {
   HistogramSeriesRow,
   Problem,
 } from '../../api/schemas';
-import { type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
+import { createCardGridSettings, type PerCard, perCardCodec, type TagGridInfo, TagGridState, withCardValue } from '../../cards/card-grid.svelte';
 import type { TagCard } from '../../cards/card-sections';
-import {
-  createCardGridSettings,
-  type PerCard,
-  perCardCodec,
-  withCardValue,
-} from '../../cards/grid-settings';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/histograms';
 import {

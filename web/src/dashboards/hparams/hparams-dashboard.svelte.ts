@@ -7,7 +7,7 @@ import type { Facet, Problem, SessionsResponse, StudyInfo } from '../../api/sche
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/hparams';
 import { text } from '../../lib/codecs';
-import { findCommonFolder } from '../../lib/run-names';
+import { findCommonFolder } from '../../lib/grouping';
 import { runAfterPaint, runInSlices } from '../../lib/tasks';
 import type { Context, Shortcut } from '../../plugin/context';
 import {

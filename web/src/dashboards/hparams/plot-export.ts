@@ -1,9 +1,8 @@
 /** Export of the plots on screen as one image, with their texts and legend. */
 import type { ImageExporter } from '../../cards/export';
-import type { Size } from '../../charts/axes/plot-layout';
-import { type ChartTheme, LIGHT_THEME } from '../../charts/renderer/chart-theme';
+import type { Size } from '../../charts/axes/plot-axes';
+import { type ChartTheme, LIGHT_THEME, type Rect, type Renderer, type TextStyle } from '../../charts/renderer/renderer';
 import { renderPng, renderSvg } from '../../charts/renderer/image-export';
-import type { Rect, Renderer, TextStyle } from '../../charts/renderer/renderer';
 import { type ColorLegend, drawColorLegend, getColorRamp } from './model/trial-colors';
 
 /** A plot that can be drawn again for an export. */

@@ -1,4 +1,4 @@
-import { perCardCodec } from '../../cards/grid-settings';
+import { perCardCodec } from '../../cards/card-grid.svelte';
 import {
   DEFAULT_FOV_DEG,
   formatOrbit,

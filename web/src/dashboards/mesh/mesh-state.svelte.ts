@@ -3,8 +3,7 @@ import { createContext, untrack } from 'svelte';
 
 import type { SortedSteps } from '../../api/client';
 import type { StampRow, TagRow } from '../../api/schemas';
-import { TagGridState } from '../../cards/card-grid.svelte';
-import { type PerCard, withCardValue } from '../../cards/grid-settings';
+import { type PerCard, TagGridState, withCardValue } from '../../cards/card-grid.svelte';
 import { StepSelection, StepsQuery } from '../../cards/steps/step-selection.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/mesh';

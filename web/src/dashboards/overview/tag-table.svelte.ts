@@ -1,9 +1,9 @@
 /** Data of the tag table: kinds of tags and sparklines. */
 import { QueryMap } from '../../api/create-query.svelte';
-import { parseJsonNumber } from '../../api/decode';
+import { parseJsonNumber } from '../../api/transport';
 import type { ChartRow, ChartsView } from '../../api/client';
 import type { LineRow } from '../../api/schemas';
-import type { SparklineSeries } from '../../charts/sparkline';
+import type { SparklineSeries } from '../../charts/Sparkline.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/overview';
 import type { Context, VisibleRun } from '../../plugin/context';

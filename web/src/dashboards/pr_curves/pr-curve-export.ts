@@ -11,8 +11,8 @@ import {
   toFileName,
   toJson,
 } from '../../cards/export';
-import { withCardValue } from '../../cards/grid-settings';
-import type { MenuItem } from '../../components/menu';
+import { withCardValue } from '../../cards/card-grid.svelte';
+import type { MenuItem } from '../../components/MenuItems.svelte';
 import type { PrCurve } from './pr-curve';
 import type { PrCurveCardState, PrCurvesDashboard } from './pr-curves-dashboard.svelte';
 import * as common from '../../catalog/common';

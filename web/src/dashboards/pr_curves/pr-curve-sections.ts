@@ -1,7 +1,7 @@
 /** The cards of the dashboard and their height. */
 import type { TagRow } from '../../api/schemas';
 import { type Card, createTagCard, type Section } from '../../cards/card-sections';
-import type { CardGridSettings } from '../../cards/grid-settings';
+import type { CardGridSettings } from '../../cards/card-grid.svelte';
 import { groupByPrefix } from '../../lib/grouping';
 import { compileTextFilter } from '../../lib/text-filter';
 import type { VisibleRun } from '../../plugin/context';

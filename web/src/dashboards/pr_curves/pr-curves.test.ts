@@ -4,7 +4,7 @@ import { QueryCache } from '../../api/query-cache';
 import { FakeTransport, settle } from '../../api/query-test-tools';
 import type { CurveRow, MeasuresRow, TagRow } from '../../api/schemas';
 import { toCsv, toJson } from '../../cards/export';
-import type { CardGridSettings } from '../../cards/grid-settings';
+import type { CardGridSettings } from '../../cards/card-grid.svelte';
 import type { VisibleRun } from '../../plugin/context';
 import {
   findNearestThreshold,

@@ -4,7 +4,7 @@ import { encodeQuery } from '../../api/transport';
 import { downloadBlob, downloadUrl, type ExportTable, toCsv, toFileName } from '../../cards/export';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/profile';
-import type { MenuItem } from '../../components/menu';
+import type { MenuItem } from '../../components/MenuItems.svelte';
 import type { Shortcut } from '../../plugin/context';
 import { formatStepName } from './display';
 import type { ProfileState } from './profile-state.svelte';

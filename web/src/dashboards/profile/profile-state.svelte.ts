@@ -15,7 +15,7 @@ import type {
 } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/profile';
-import type { MenuItem } from '../../components/menu';
+import type { MenuItem } from '../../components/MenuItems.svelte';
 import type { Codec } from '../../lib/codecs';
 import type { Context, Param } from '../../plugin/context';
 import {

@@ -1,4 +1,4 @@
-export { encodeMask } from '../../charts/points/row-bits';
+export { encodeMask } from '../../charts/points/point-scene';
 
 /** A set of rows, with one byte per row. */
 export type RowMask = Uint8Array;

@@ -1,7 +1,7 @@
 /** Make HTML that the server rendered from Markdown usable in the page, and highlight search terms in it. */
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/text';
-import { copyText } from '../../components/clipboard';
+import { copyText } from '../../lib/download';
 import { getKeyLabels } from '../../lib/keyboard';
 
 /** Add copy buttons to code blocks, make wide content scrollable and adjust heading levels. */

@@ -1,5 +1,5 @@
 /** Settings of the Text dashboard in the URL and in the preferences, and the pair of compared texts. */
-import { perCardCodec } from '../../cards/grid-settings';
+import { perCardCodec } from '../../cards/card-grid.svelte';
 import { indexAtStep, type SortedSteps } from '../../cards/steps/step-selection.svelte';
 import { choice, type Codec, flag, list, text } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';

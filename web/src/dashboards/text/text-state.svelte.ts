@@ -7,7 +7,7 @@ import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
 import { StepSelection, StepsQuery } from '../../cards/steps/step-selection.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/text';
-import type { MenuItem } from '../../components/menu';
+import type { MenuItem } from '../../components/MenuItems.svelte';
 import type { Context, Shortcut } from '../../plugin/context';
 import { textDiffQuery } from './query';
 import { TextSearch } from './text-search.svelte';

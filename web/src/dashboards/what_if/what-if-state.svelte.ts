@@ -20,7 +20,7 @@ import type {
   Sentence,
   SessionInfo,
 } from '../../api/schemas';
-import { encodeMask } from '../../charts/points/row-bits';
+import { encodeMask } from '../../charts/points/point-scene';
 import { RUN_COLORS } from '../../lib/colors';
 import type { Context } from '../../plugin/context';
 import { makeConditionMask } from './conditions';

@@ -1,8 +1,8 @@
 /** Menus of the run table, loaded when one is opened. */
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/runs';
-import { copyText } from '../../components/clipboard';
-import type { MenuItem } from '../../components/menu';
+import { copyText } from '../../lib/download';
+import type { MenuItem } from '../../components/MenuItems.svelte';
 import type { PageState } from '../../state/page-state.svelte';
 
 export function copyNames(names: readonly string[]): void {

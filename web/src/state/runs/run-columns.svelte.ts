@@ -12,7 +12,7 @@ import { RequestScheduler } from '../../api/request-scheduler';
 import { type Codec, json, list } from '../../lib/codecs';
 import type { FieldValue } from '../../lib/filter-expression';
 import type { Param, Preferences, UrlState } from '../../plugin/context';
-import type { RunsPanelState } from '../page-layout.svelte';
+import type { RunsPanelState } from '../preferences.svelte';
 import type { RunEntries } from './run-entries.svelte';
 
 const COLUMNS_REFRESH_MS = 1000;

@@ -1,5 +1,5 @@
 import type { RunNote } from '../../api/client';
-import { parseJsonNumber } from '../../api/decode';
+import { parseJsonNumber } from '../../api/transport';
 import type { GroupQuery, RunRow } from '../../api/schemas';
 import type { Codec } from '../../lib/codecs';
 import type { FieldValue, FilterSubject } from '../../lib/filter-expression';
@@ -10,7 +10,7 @@ import type { Param, RunSet, UrlState } from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
 import { EMPTY_NOTE, type LogNotes } from '../notes.svelte';
 import type { RunColumnValues } from './run-columns.svelte';
-import { countFolders, findCommonFolder, getFolder } from '../../lib/run-names';
+import { countFolders, findCommonFolder, getFolder } from '../../lib/grouping';
 
 /** A run with everything that the table shows of it. A change creates another object. */
 export class RunEntry implements FilterSubject {

@@ -4,7 +4,7 @@ import { reuseIfEqual, IdentityCache } from '../../lib/caches';
 import type { Param, Preferences, RunGroup, Runs, RunSet, VisibleRun } from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
 import type { LogNotes } from '../notes.svelte';
-import type { RunsPanelState } from '../page-layout.svelte';
+import type { RunsPanelState } from '../preferences.svelte';
 import type { PageUrl } from '../url.svelte';
 import { RunColors } from './run-colors.svelte';
 import { RunColumnValues, VisibleColumns } from './run-columns.svelte';

@@ -1,7 +1,7 @@
 import type { ChangeName, ColoringResponse, ScaleRow } from '../../../api/schemas';
 import * as m from '../../../catalog/graphs';
 import { divergingRamp } from '../../../charts/points/point-colors';
-import type { ChartTheme } from '../../../charts/renderer/chart-theme';
+import type { ChartTheme } from '../../../charts/renderer/renderer';
 import type { SelectOption } from '../../../components/options';
 import { getLightness, getSequentialRamp, parseRgb, RUN_COLORS } from '../../../lib/colors';
 import { formatBytes, formatCount, formatUs, formatValue } from '../../../lib/format';

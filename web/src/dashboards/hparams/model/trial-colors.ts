@@ -1,6 +1,5 @@
 /** The color of each trial, and the legend of these colors. */
-import type { ChartTheme } from '../../../charts/renderer/chart-theme';
-import type { Renderer } from '../../../charts/renderer/renderer';
+import type { ChartTheme, Renderer } from '../../../charts/renderer/renderer';
 import { getSequentialRamp } from '../../../lib/colors';
 import { type ColumnAxis, computePositions } from './column-axes';
 import { formatColumnValue, getCategoryLabel } from './trials';

@@ -1,6 +1,5 @@
 /** Axes and drawing of curves: intermediate values and distributions. */
-import type { ChartTheme } from '../../../charts/renderer/chart-theme';
-import type { Path, Rect, Renderer } from '../../../charts/renderer/renderer';
+import type { ChartTheme, Path, Rect, Renderer } from '../../../charts/renderer/renderer';
 import { type ColumnAxis, makeAxis } from '../model/column-axes';
 import type { TrialColumn } from '../model/trials';
 import { toX, toY } from './trial-scatter-plot';

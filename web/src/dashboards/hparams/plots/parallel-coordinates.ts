@@ -1,9 +1,8 @@
 /** Layout and drawing of the parallel coordinates plot. */
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
-import type { Size } from '../../../charts/axes/plot-layout';
-import type { ChartTheme } from '../../../charts/renderer/chart-theme';
-import { makePath, type Path, type Raster, type Renderer } from '../../../charts/renderer/renderer';
+import type { Size } from '../../../charts/axes/plot-axes';
+import { type ChartTheme, makePath, type Path, type Raster, type Renderer } from '../../../charts/renderer/renderer';
 import { parseRgb } from '../../../lib/colors';
 import { type ColumnAxis, type ColumnAxisTick, computePositions } from '../model/column-axes';
 import { COLOR_LEVELS, type TrialColors } from '../model/trial-colors';

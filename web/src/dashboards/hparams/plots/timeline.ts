@@ -1,6 +1,5 @@
 /** Trials as bars over time; trials that ran at the same time are in different lanes. */
-import type { ChartTheme } from '../../../charts/renderer/chart-theme';
-import type { Rect, Renderer } from '../../../charts/renderer/renderer';
+import type { ChartTheme, Rect, Renderer } from '../../../charts/renderer/renderer';
 import { type ColumnAxis, makeAxis } from '../model/column-axes';
 import type { TrialColumn } from '../model/trials';
 import { toX } from './trial-scatter-plot';

@@ -2,8 +2,8 @@
 import { QueryMap } from '../../../api/create-query.svelte';
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
-import type { SparklineSeries } from '../../../charts/sparkline';
-import type { MenuItem } from '../../../components/menu';
+import type { SparklineSeries } from '../../../charts/Sparkline.svelte';
+import type { MenuItem } from '../../../components/MenuItems.svelte';
 import type { HParamsDashboard } from '../hparams-dashboard.svelte';
 import type { ColumnWidths } from '../hparams-settings';
 import { listScales } from '../model/column-axes';

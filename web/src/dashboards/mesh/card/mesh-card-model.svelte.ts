@@ -9,7 +9,7 @@ import { downloadUrl } from '../../../cards/export';
 import { indexAtStep } from '../../../cards/steps/step-selection.svelte';
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/mesh';
-import type { MenuItem } from '../../../components/menu';
+import type { MenuItem } from '../../../components/MenuItems.svelte';
 import { type BoundingSphere, findBoundingSphere, getByteSize, isSampled } from '../mesh-geometry';
 import type { MeshState, RunMeshes } from '../mesh-state.svelte';
 

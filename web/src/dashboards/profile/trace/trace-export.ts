@@ -1,6 +1,5 @@
-import { makeFont } from '../../../charts/renderer/renderer';
-import { truncateToWidth } from '../../../charts/axes/axis-renderer';
-import { LIGHT_THEME } from '../../../charts/renderer/chart-theme';
+import { LIGHT_THEME, makeFont } from '../../../charts/renderer/renderer';
+import { truncateToWidth } from '../../../charts/axes/plot-axes';
 import { drawOverlay, resizeCanvas, TrackRenderer } from './timeline/track-renderer';
 import { makeBarPalette } from './timeline/bar-renderer';
 import { makeOverlay, makeGeometry, makeScene } from './timeline/trace-scene';

@@ -1,7 +1,6 @@
 import { untrack } from 'svelte';
 
-import type { Query } from '../../../api/create-query.svelte';
-import { QueryObserver } from '../../../api/query-observer';
+import { type Query, QueryObserver } from '../../../api/create-query.svelte';
 import type {
   CaptureRequest,
   CountersResponse,

@@ -2,8 +2,7 @@ import { untrack } from 'svelte';
 
 import { isAbortError, toProblem } from '../../../api/errors';
 import type { Problem } from '../../../api/schemas';
-import type { SpriteSheet } from '../../../charts/points/point-scene';
-import { loadSpriteSheets } from '../../../charts/points/sprite-sheets';
+import { loadSpriteSheets, type SpriteSheet } from '../../../charts/points/point-scene';
 import { thumbnailsQuery, thumbnailTileQuery } from '../query';
 import type { WhatIfState } from '../what-if-state.svelte';
 

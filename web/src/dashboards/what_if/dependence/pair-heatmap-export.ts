@@ -1,7 +1,6 @@
 /** The heat map of two features as an image, in the light theme. */
-import { LIGHT_THEME } from '../../../charts/renderer/chart-theme';
+import { LIGHT_THEME, measureText, type Renderer } from '../../../charts/renderer/renderer';
 import { renderPng, renderSvg } from '../../../charts/renderer/image-export';
-import { measureText, type Renderer } from '../../../charts/renderer/renderer';
 import { getReadableTextColor, interpolateColor } from '../../../lib/colors';
 
 export interface HeatmapImage {

@@ -1,4 +1,4 @@
-import type { ChartTheme } from '../../../../charts/renderer/chart-theme';
+import type { ChartTheme } from '../../../../charts/renderer/renderer';
 import type { EventDetails, EventRow, EventSet, FlowArrows } from '../../../../api/schemas';
 import type { TraceModel } from '../trace-model.svelte';
 import type { TraceState } from '../trace-state.svelte';
