@@ -48,12 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[OPENED] = []
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Start files with slow tests first, so that no worker is left alone with one at the end.
 
     Browser tests come last: Playwright keeps an event loop in the main thread until the session
     ends, and tests elsewhere run loops of their own.
     """
+    if config.getoption("--cluster") is not None:
+        items[:] = [item for item in items if not item.get_closest_marker("in_process")]
     for item in items:
         if S3_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
@@ -98,24 +100,27 @@ def cluster_option(request: pytest.FixtureRequest) -> Iterator[None]:
     if text is None:
         yield
         return
+    from tests.shard_pool import PooledCluster, patch_ray_path
     from tracklight.index.catalog import Catalog
-    from tracklight.index.cluster.connection import Cluster, parse_cluster
+    from tracklight.index.cluster.connection import parse_cluster
 
-    ray = Cluster(parse_cluster(text))  # starts Ray once, which takes seconds
+    patch = pytest.MonkeyPatch()
+    patch_ray_path(patch)
+    ray = PooledCluster(parse_cluster(text))  # starts Ray once, which takes seconds
     create = Catalog.__init__
     opened = request.config.stash[OPENED]
 
     @functools.wraps(create)
     def create_with_cluster(catalog: Catalog, *args: Any, **options: Any) -> None:
         if options.get("cluster") is None and options.get("shards", 1) == 1:
-            options["cluster"] = Cluster(parse_cluster(text))
+            options["cluster"] = PooledCluster(parse_cluster(text), ray.pool)
         create(catalog, *args, **options)
         opened.append(catalog)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Catalog, "__init__", create_with_cluster)
-        yield
+    patch.setattr(Catalog, "__init__", create_with_cluster)
+    yield
     ray.close()
+    patch.undo()
 
 
 @pytest.hookimpl(wrapper=True)

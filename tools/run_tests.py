@@ -50,11 +50,28 @@ SESSION_VARIABLE = "TRACKLIGHT_TEST_SESSION"
 
 #: Groups below tests/frameworks that take minutes; they start before the others.
 LONG_GROUPS = ("ray", "subprocesses")
-#: Repeated with two shards on Ray. Every log starts two processes, so these are few.
+#: Repeated with two shards on Ray: tests of reading, queries and live updates that open a log.
 SHARD_TESTS = (
+    "tests/index/test_aggregation.py",
+    "tests/index/test_cache.py",
+    "tests/index/test_catalog.py",
     "tests/index/test_last_points.py",
+    "tests/index/test_overwritten.py",
+    "tests/index/test_read_values.py",
+    "tests/index/test_result_cache.py",
+    "tests/index/test_shared_tags.py",
     "tests/index/test_summaries.py",
-    "tests/reader/test_changes.py",
+    "tests/logdir/test_http.py",
+    "tests/logdir/test_s3_server.py",
+    "tests/reader",
+    "tests/server/alerts",
+    "tests/server/run_table/test_run_details.py",
+    "tests/server/static_export/test_writer.py",
+    "tests/server/test_app.py",
+    "tests/server/test_bad_requests.py",
+    "tests/server/test_blobs.py",
+    "tests/server/test_http_api.py",
+    "tests/server/test_serve.py",
 )
 
 

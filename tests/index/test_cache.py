@@ -80,6 +80,7 @@ def packs(store: Path) -> list[Path]:
     return sorted(store.rglob("*.pack"))
 
 
+@pytest.mark.in_process
 def test_second_start_reads_no_event_file(
     logdir: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +91,7 @@ def test_second_start_reads_no_event_file(
     assert sizes == []
 
 
+@pytest.mark.in_process
 def test_reads_only_new_records_of_grown_log(
     logdir: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +105,7 @@ def test_reads_only_new_records_of_grown_log(
     assert results == read_and_store(logdir, False)
 
 
+@pytest.mark.in_process
 def test_stores_only_new_rows_of_grown_log(logdir: Path, store: Path) -> None:
     path = write(logdir, "long", points(range(3000)))
     read_and_store(logdir, store)
@@ -140,6 +143,7 @@ def test_detects_changed_byte_in_file_of_same_size(logdir: Path, store: Path) ->
     assert results == read_and_store(logdir, False)
 
 
+@pytest.mark.in_process
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0, 1, exclude_max=True), st.booleans())
 def test_recovers_from_corruption_anywhere_in_pack(
@@ -165,6 +169,7 @@ def test_ignores_folder_of_other_version(logdir: Path, store: Path) -> None:
     assert (foreign / "thing").read_text() == "not ours"
 
 
+@pytest.mark.in_process
 def test_crash_while_storing_leaves_no_partial_pack(
     logdir: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,6 +195,7 @@ def test_unreadable_end_is_damage_until_it_becomes_readable(tmp_path: Path) -> N
     assert catalog.files("run")[0].damaged == 1
 
 
+@pytest.mark.in_process
 def test_reports_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "bad", points([0]))
     write(tmp_path, "good", points([0]))

@@ -96,6 +96,7 @@ def catalog(tmp_path: Path) -> Iterator[Catalog]:
         yield catalog
 
 
+@pytest.mark.in_process
 def test_keeps_lines_of_other_runs_when_one_grows(catalog: Catalog, tmp_path: Path) -> None:
     before: list[Line] = catalog.query(KEYS, SeriesQuery(), LineView(make_edges(0, 29, 9), 100))
     append(tmp_path, "run1", *make_points(30, 40))
@@ -105,6 +106,7 @@ def test_keeps_lines_of_other_runs_when_one_grows(catalog: Catalog, tmp_path: Pa
     assert [line.points for line in after] == [30, 40, 30]
 
 
+@pytest.mark.in_process
 def test_reduced_lines_are_computed_again_for_another_range(catalog: Catalog) -> None:
     query = SeriesQuery()
     first = catalog.query(KEYS, query, LineView(make_edges(0, 29, 9), 5))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.index.cluster.test_answers import write_runs
+from tests.shard_pool import patch_ray_path
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.connection import Cluster, parse_cluster
 from tracklight.logdir.access import parse_roots
@@ -17,10 +18,12 @@ OpenCluster = Callable[..., Catalog]
 @pytest.fixture(scope="session")
 def ray_address() -> Iterator[str]:
     """Start Ray, which takes seconds, for all tests; clusters use it instead of their own."""
-    ray: Any = pytest.importorskip("ray")
-    cluster = Cluster(parse_cluster("local:2"))
-    yield ray.get_runtime_context().gcs_address
-    cluster.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch_ray_path(patch)
+        ray: Any = pytest.importorskip("ray")
+        cluster = Cluster(parse_cluster("local:2"))
+        yield ray.get_runtime_context().gcs_address
+        cluster.close()
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.shared_cache import open_store
 from tracklight.logdir.access import parse_roots
 
+#: Reads are counted, and warnings collected, in this process.
+pytestmark = pytest.mark.in_process
+
 
 @pytest.fixture
 def logdir(tmp_path: Path) -> Path:
