@@ -2,12 +2,14 @@
 
 Every run has one event file with the content of FILE, so that a bucket of 100,000 runs needs no
 disk. It answers what a reader asks for: listings of up to 1,000 keys per page, sizes and ranges.
-``GET /requests`` returns the number of requests by kind since the last call.
+``GET /requests`` returns the number of requests by kind since the last call. ``--delay`` delays
+every response, as the network to a store does.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -63,8 +65,9 @@ class Bucket:
         return bisect_right(self.keys, entry + "\U0010ffff" if entry.endswith("/") else entry)
 
 
-def create_app(bucket: Bucket) -> Starlette:
+def create_app(bucket: Bucket, delay_s: float) -> Starlette:
     async def list_keys(request: Request) -> Response:
+        await asyncio.sleep(delay_s)
         bucket.requests["list"] += 1
         query = request.query_params
         delimiter, count = query.get("delimiter", ""), int(query.get("max-keys", 1000))
@@ -90,6 +93,7 @@ def create_app(bucket: Bucket) -> Starlette:
         return Response(body, media_type="application/xml")
 
     async def read_key(request: Request) -> Response:
+        await asyncio.sleep(delay_s)
         key = request.path_params["key"]
         bucket.requests["stat" if request.method == "HEAD" else "read"] += 1
         index = bisect_left(bucket.keys, key)
@@ -134,9 +138,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=int)
     parser.add_argument("file", type=Path)
+    parser.add_argument("--delay", type=float, default=0.0, metavar="SECONDS")
     options = parser.parse_args()
     keys = [f"{FOLDER}/run_{number:06}/{FILE_NAME}" for number in range(options.runs)]
-    app = create_app(Bucket(keys, options.file.read_bytes()))
+    app = create_app(Bucket(keys, options.file.read_bytes()), options.delay)
     config = uvicorn.Config(app, "127.0.0.1", 0, log_level="error", access_log=False)
     AnnouncingServer(config).run()
 

@@ -34,15 +34,19 @@ class Meter:
 
     Attributes:
         faults: What goes wrong with the next requests for objects or listings, one after the other.
+        barrier: Requests for parts of objects wait here for each other.
     """
 
     def __init__(self, app: Any) -> None:
         self._app = app
         self.requests: list[Request] = []
         self.faults: list[Fault] = []
+        self.barrier: threading.Barrier | None = None
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        if self.barrier is not None and "HTTP_RANGE" in environ:
+            self.barrier.wait(60)
         fault = self.faults.pop(0) if self.faults and method == "GET" else None
         if fault in _STATUS:
             code = "SlowDown" if fault == "503" else "InternalError"

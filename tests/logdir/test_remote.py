@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -14,8 +15,9 @@ from tests.logdir.s3_server import Fault, Meter, serve_s3
 from tests.server.waiting import wait_until
 from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.formats.scanner import create_scanner
-from tracklight.logdir import remote
-from tracklight.logdir.access import Root, fetch_local_copy, open_filesystem
+from tracklight.index.catalog import Catalog
+from tracklight.logdir import remote, s3
+from tracklight.logdir.access import Root, fetch_local_copy, open_filesystem, parse_roots
 from tracklight.logdir.discover import Discovery, discover
 from tracklight.logdir.object_store import METER, follow_notifications, get_queue
 from tracklight.logdir.remote import RemoteFileSystem
@@ -33,9 +35,18 @@ def server() -> Iterator[tuple[str, Meter]]:
         yield running
 
 
-@pytest.fixture
-def meter(server: tuple[str, Meter], monkeypatch: pytest.MonkeyPatch) -> Meter:
+#: The libraries that send requests to S3; there is no obstore for Python 3.10.
+CLIENTS = ["s3fs", "obstore"] if sys.version_info >= (3, 11) else ["s3fs"]
+
+
+@pytest.fixture(params=CLIENTS)
+def meter(
+    request: pytest.FixtureRequest, server: tuple[str, Meter], monkeypatch: pytest.MonkeyPatch
+) -> Meter:
     """Configure the environment for the server, and create an empty bucket."""
+    if request.param == "s3fs":
+        monkeypatch.setitem(sys.modules, "obstore", None)
+    monkeypatch.setattr(remote, "_connections", {})
     address, meter = server
     for name, value in {
         "AWS_ENDPOINT_URL": address,
@@ -176,9 +187,43 @@ def test_listing_and_stat_agree(put: Put) -> None:
     assert fs.find_stat(f"{ROOT}/a") is None
 
 
+#: Folders with characters that are encoded in requests.
+FOLDERS = ["a b", "a+b", "a%20b", "a#b", "a?b=c&d", "~[x]*", "q'", "é日本"]
+
+
+@pytest.mark.skipif("obstore" not in CLIENTS, reason="there is no obstore for Python 3.10")
+def test_obstore_lists_and_reads_what_s3fs_does(put: Put) -> None:
+    for folder in FOLDERS:
+        put(f"{folder}/{NAME}", folder.encode())
+    put("with marker/", b"")
+    put(f"with marker/{NAME}", b"12345")
+    fs = remote._connect(ROOT, {})
+    client = s3.open_client(fs, "bucket/logs")
+    if "obstore" not in sys.modules or sys.modules["obstore"] is None:
+        assert client is None
+        return
+    assert client is not None
+    found = {
+        key: remote.parse_file_stat(it) for key, it in fs.find("bucket/logs", detail=True).items()
+    }
+    assert client.find_files("bucket/logs") == {
+        key: stat for key, stat in found.items() if not key.endswith("/")
+    }
+    folders = client.list_folder("bucket/logs")
+    assert folders is not None and sorted(folders[1]) == sorted(
+        f"bucket/logs/{folder}" for folder in [*FOLDERS, "with marker"]
+    )
+    for folder in FOLDERS:
+        data = folder.encode()
+        assert client.read(f"bucket/logs/{folder}/{NAME}", 1, len(data)) == data[1:]
+
+
 def test_downloads_only_requested_bytes(put: Put, meter: Meter) -> None:
     put(NAME, bytes(range(256)) * 4096)
-    data = RemoteFileSystem(ROOT).read(f"{ROOT}/{NAME}", 256 * 1000 + 16, 32)
+    fs = RemoteFileSystem(ROOT)
+    fs.exists(ROOT)  # connects
+    meter.requests.clear()
+    data = fs.read(f"{ROOT}/{NAME}", 256 * 1000 + 16, 32)
     assert data == bytes(range(16, 48))
     (request,) = meter.requests
     assert request.range == f"bytes={256 * 1000 + 16}-{256 * 1000 + 47}"
@@ -196,6 +241,19 @@ def test_small_file_is_read_with_one_request(records: int, put: Put, meter: Mete
     assert len(meter.requests) == 1
     assert tail.fingerprint is not None
     assert matches_fingerprint(fs, file.path, tail.fingerprint)
+
+
+def test_reads_several_files_at_once(put: Put, meter: Meter) -> None:
+    for number in range(8):
+        put(f"run{number}/{NAME}", scalar("loss", 1, 0.5))
+    meter.barrier = threading.Barrier(8)
+    catalog = Catalog(parse_roots(ROOT), cache=False)
+    try:
+        catalog.refresh()
+        assert [run.points for run in catalog.runs()] == [1] * 8
+    finally:
+        meter.barrier = None
+        catalog.close()
 
 
 def test_sends_no_request_for_zero_bytes(put: Put, meter: Meter) -> None:
@@ -249,6 +307,30 @@ def test_reports_unreachable_store(
     assert (found.runs, found.failed_directories) == ([], [ROOT])
     (problem,) = map(str, found.problems)
     assert problem.startswith(f'cannot list "{ROOT}": Could not connect to the endpoint URL')
+
+
+class FailingStore:
+    """An obstore that fails with every call."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def get_range(self, store: object, key: str, start: int, end: int) -> bytes:
+        self.calls += 1
+        raise ValueError("this server is not supported")
+
+
+def test_reads_with_s3fs_what_obstore_cannot_read(
+    put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(NAME, b"0123456789")
+    store = FailingStore()
+    client = s3.S3Client(store, None, "bucket")
+    monkeypatch.setattr(remote, "open_client", lambda fs, key: client)
+    fs = RemoteFileSystem(ROOT)
+    for _ in range(5):
+        assert fs.read(f"{ROOT}/{NAME}", 2, 3) == b"234"
+    assert store.calls == 3, "a library that fails again and again is no longer asked"
 
 
 class Flaky:
@@ -444,9 +526,11 @@ def connect_bucket_to_queue() -> str:
     import botocore.session  # type: ignore[import-untyped]
 
     session = botocore.session.get_session()
-    queue = session.create_client("sqs").create_queue(QueueName="tracklight")
+    # Another one for every test: the last request to a queue may still wait for its messages.
+    name = f"tracklight-{secrets.token_hex(4)}"
+    queue = session.create_client("sqs").create_queue(QueueName=name)
     account = queue["QueueUrl"].split("/")[-2]
-    arn = f"arn:aws:sqs:us-east-1:{account}:tracklight"
+    arn = f"arn:aws:sqs:us-east-1:{account}:{name}"
     session.create_client("s3").put_bucket_notification_configuration(
         Bucket="bucket",
         NotificationConfiguration={

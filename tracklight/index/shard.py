@@ -77,6 +77,9 @@ _RESULT_IDLE_S = 60.0
 #: Memory for curves of groups of runs, of which most do not change between two updates.
 _MAX_CURVE_BYTES = 64 << 20
 
+#: Threads that read files of object stores and web servers, and mostly wait for responses.
+_REMOTE_THREADS = 16
+
 #: The table of summaries is kept from this many runs on.
 _MIN_CACHED_RUNS = 1000
 
@@ -99,6 +102,10 @@ class Shard:
         self._reader = EventFileReader(self._lock)
         threads = threads or min(8, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="tracklight-read")
+        # Both are started on first use.
+        self._remote_pool = ThreadPoolExecutor(
+            max(threads, _REMOTE_THREADS), thread_name_prefix="tracklight-read"
+        )
         self._workers = WorkerPool(threads)
         self._store = SegmentStore(cache, memory_bytes, threads, self._lock)
         self._filesystems = FileSystems()
@@ -130,7 +137,9 @@ class Shard:
         jobs.sort(key=lambda job: job[1].stat.size - job[0].origin.end, reverse=True)
         unread = (found.stat.size - file.origin.end for file, found in jobs)
         self._progress = Progress(0, len(jobs), 0, sum(max(0, size) for size in unread))
-        results = self._pool.map(lambda job: self._read(*job), jobs)
+        is_remote = any("://" in found.path for _, found in jobs)
+        pool = self._remote_pool if is_remote else self._pool
+        results = pool.map(lambda job: self._read(*job), jobs)
         changed = {
             found.run for (_, found), is_changed in zip(jobs, results, strict=True) if is_changed
         }
@@ -155,6 +164,7 @@ class Shard:
     def close(self) -> None:
         """Stop the threads and store the rows that are not in the cache yet."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._remote_pool.shutdown(wait=True, cancel_futures=True)
         self._workers.close()
         self._store.close(self._list_files())
 

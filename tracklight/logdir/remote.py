@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tracklight.errors import Message, MissingDependencyError, UsageError
 from tracklight.logdir.filesystem import FileHandle, FileStat, ListedFile, Listing, ReadSizes
@@ -29,6 +29,7 @@ from tracklight.logdir.object_store import (
     count_pages,
     get_queue,
 )
+from tracklight.logdir.s3 import S3Client, open_client
 
 T = TypeVar("T")
 
@@ -129,7 +130,13 @@ class RemoteFileSystem:
         return listing
 
     def find_files(self, prefix: str) -> dict[str, FileStat]:
-        fs = self._fs
+        fs, client = self._connection
+        if client is not None:
+            METER.add("list")
+            files = client.find_files(prefix)
+            if files is not None:
+                METER.add("list", count_pages(len(files)) - 1)
+                return files
         found: Mapping[str, Mapping[str, Any]] = _retry(
             prefix, lambda: fs.find(prefix, detail=True), "list"
         )
@@ -137,7 +144,13 @@ class RemoteFileSystem:
         return {key: parse_file_stat(info) for key, info in found.items()}
 
     def list_folder(self, prefix: str) -> tuple[dict[str, FileStat], list[str]]:
-        fs = self._fs
+        fs, client = self._connection
+        if client is not None:
+            METER.add("list")
+            listed = client.list_folder(prefix)
+            if listed is not None:
+                METER.add("list", count_pages(sum(map(len, listed))) - 1)
+                return listed
         entries: list[Mapping[str, Any]] = _retry(
             prefix, lambda: fs.ls(prefix, detail=True), "list"
         )
@@ -172,9 +185,20 @@ class RemoteFileSystem:
         return parse_file_stat(info) if info.get("type") == "file" else None
 
     def read(self, path: str, offset: int, size: int) -> bytes:
+        return bytes(self.read_buffer(path, offset, size))
+
+    def read_buffer(self, path: str, offset: int, size: int) -> bytes | memoryview:
+        """Read like `read`, without copying if that is possible."""
         if size <= 0:
             return b""
-        fs, key, end = self._fs, self._strip(path), offset + size
+        fs, client = self._connection
+        key, end = str(fs._strip_protocol(path)).rstrip("/"), offset + size
+        if client is not None:
+            METER.add("read")
+            whole = client.read(key, offset, end)
+            if whole is not None:
+                METER.add("read", 0, size)
+                return whole
 
         def read_from(start: int) -> bytes:
             data: bytes = _retry(path, lambda: fs.cat_file(key, start=start, end=end), "read")
@@ -201,6 +225,10 @@ class RemoteFileSystem:
     @property
     def _fs(self) -> Any:
         """The connected file system of fsspec; OSError if there is none."""
+        return self._connection.fs
+
+    @property
+    def _connection(self) -> Connection:
         connection = _get_connection(self._url, self._options)
         try:
             return connection.result(_CONNECT_TIMEOUT_S)
@@ -229,20 +257,23 @@ class RemoteHandle:
         self._kept: list[tuple[int, bytes]] = []
 
     def read(self, offset: int, size: int) -> bytes:
-        for start, data in self._kept:
-            if start <= offset and offset + size <= start + len(data):
-                return data[offset - start : offset - start + size]
-        data = self._files.read(self._path, offset, size)
-        if offset == 0 or not self._kept:
-            self._kept = [(offset, data[:_KEPT_HEAD_BYTES])]
-        tail = data[-_KEPT_TAIL_BYTES:]
-        self._kept[1:] = [(offset + len(data) - len(tail), tail)]
-        return data
+        return bytes(self._read_buffer(offset, size))
 
     def read_into(self, buffer: memoryview, offset: int) -> int:
-        data = self.read(offset, len(buffer))
+        data = self._read_buffer(offset, len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+    def _read_buffer(self, offset: int, size: int) -> bytes | memoryview:
+        for start, kept in self._kept:
+            if start <= offset and offset + size <= start + len(kept):
+                return kept[offset - start : offset - start + size]
+        data = self._files.read_buffer(self._path, offset, size)
+        if offset == 0 or not self._kept:
+            self._kept = [(offset, bytes(data[:_KEPT_HEAD_BYTES]))]
+        tail = bytes(data[-_KEPT_TAIL_BYTES:])
+        self._kept[1:] = [(offset + len(data) - len(tail), tail)]
+        return data
 
     def __enter__(self) -> FileHandle:
         return self
@@ -275,20 +306,35 @@ def _check_scheme(url: str) -> None:
         ) from None
 
 
-_connections: dict[str, Future[Any]] = {}
+class Connection(NamedTuple):
+    """A connection to a store."""
+
+    fs: Any
+    """A file system of fsspec."""
+    client: S3Client | None
+    """Is asked first, if there is one."""
+
+
+_connections: dict[str, Future[Connection]] = {}
 _connections_lock = threading.Lock()
 
 
-def _get_connection(url: str, options: Mapping[str, Any]) -> Future[Any]:
+def _get_connection(url: str, options: Mapping[str, Any]) -> Future[Connection]:
     """Return the connection to a store, which is opened in the background once per store."""
     if options:
-        return _start(lambda: _connect(url, options))
+        return _start(lambda: Connection(_connect(url, options), None))
     store = "/".join(url.split("/", 3)[:3])
     with _connections_lock:
         known = _connections.get(store)
         if known is None or (known.done() and known.exception() is not None):
-            known = _connections[store] = _start(lambda: _connect(url, options))
+            known = _connections[store] = _start(lambda: _open(url))
         return known
+
+
+def _open(url: str) -> Connection:
+    fs = _connect(url, {})
+    is_s3 = EXTRAS.get(url.partition("://")[0].lower()) == "s3"
+    return Connection(fs, open_client(fs, fs._strip_protocol(url)) if is_s3 else None)
 
 
 def _connect(url: str, options: Mapping[str, Any]) -> Any:
