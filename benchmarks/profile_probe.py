@@ -58,7 +58,7 @@ def look_with_xprof(what: str, path: Path) -> Taken | None:
 
 def count_events(path: Path) -> int:
     """Return the number of events of a capture."""
-    from tracklight.analysis.profiles.captures.files import open_capture
+    from tracklight.analysis.profiles.captures import open_capture
 
     return len(open_capture(path))
 
@@ -69,9 +69,9 @@ def _run(command: list[str]) -> Taken:
 
 
 def _look_here(what: str, path: Path) -> float:
-    from tracklight.analysis.profiles.captures.files import open_capture
-    from tracklight.analysis.profiles.summary import summarize
-    from tracklight.analysis.profiles.timeline.layout import Timeline
+    from tracklight.analysis.profiles.captures import open_capture
+    from tracklight.analysis.profiles.findings.summary import summarize
+    from tracklight.analysis.profiles.timeline import Timeline
 
     from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, make_tiles
     from tracklight.formats import proto
@@ -93,7 +93,7 @@ def _look_here(what: str, path: Path) -> float:
 
 def _time_flame_graph(trace: Trace) -> float:
     """Return how long it takes to merge all calls of an open capture."""
-    from tracklight.analysis.profiles.calls.call_tree import CallSelection, build_call_tree
+    from tracklight.analysis.profiles.calls import CallSelection, build_call_tree
 
     from tracklight.analysis.profiles.ops import assign_ops
     from tracklight.analysis.profiles.steps import detect_steps

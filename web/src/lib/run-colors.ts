@@ -76,7 +76,7 @@ export function setExportedColors(colors: ReadonlyMap<string, string> | null): v
  * Return colors for the runs of a log, oldest first. The first experiments, up to the number of
  * colors, get distinct ones, and the first few get those that differ most: the one that their name
  * gives, or the next free one. Later runs do not change the colors of earlier runs.
- * `tracklight/server/static_export/view.py` does the same for exports.
+ * `tracklight/server/static_export.py` does the same for exports.
  */
 export function assignRunColors(namesByAge: Iterable<string>): ReadonlyMap<string, string> {
   if (exportedColors) return exportedColors;
