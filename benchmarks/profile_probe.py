@@ -72,7 +72,6 @@ def _look_here(what: str, path: Path) -> float:
     from tracklight.analysis.profiles.captures import open_capture
     from tracklight.analysis.profiles.findings.summary import summarize
     from tracklight.analysis.profiles.timeline import Timeline
-
     from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, make_tiles
     from tracklight.formats import proto
 
@@ -94,7 +93,6 @@ def _look_here(what: str, path: Path) -> float:
 def _time_flame_graph(trace: Trace) -> float:
     """Return how long it takes to merge all calls of an open capture."""
     from tracklight.analysis.profiles.calls import CallSelection, build_call_tree
-
     from tracklight.analysis.profiles.ops import assign_ops
     from tracklight.analysis.profiles.steps import detect_steps
 
