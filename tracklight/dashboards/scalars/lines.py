@@ -33,7 +33,7 @@ from tracklight.index.series_query import SeriesQuery
 from tracklight.index.shard import SeriesKey
 from tracklight.plugin import Context, Source
 from tracklight.util.files import hash_key
-from tracklight.util.lru_cache import LruCache
+from tracklight.util.memory import LruCache
 
 #: In charts with more lines, only the lines themselves are drawn.
 _MAX_DETAILED_LINES = 100
