@@ -22,7 +22,14 @@ import type { BuiltInDashboard } from '../plugin/registry';
 import { Dashboards } from './dashboards.svelte';
 import { DamagedFiles, LiveLog, LogTags } from './live-log.svelte';
 import { Alerts, LogNotes } from './notes.svelte';
-import { Clock, OpenPanels, PageTheme, PageViewport, RunsPanelState, StoredPreferences } from './preferences.svelte';
+import {
+  Clock,
+  OpenPanels,
+  PageTheme,
+  PageViewport,
+  RunsPanelState,
+  StoredPreferences,
+} from './preferences.svelte';
 import { createRunState, type RunState } from './runs/runs.svelte';
 import { PageUrl } from './url.svelte';
 

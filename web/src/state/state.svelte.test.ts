@@ -5,7 +5,7 @@ import type { DashboardRow, LoadStatus, RunRow, TagRow } from '../api/schemas';
 import { text } from '../lib/codecs';
 import { AUTO_SELECTION, makeSelection } from '../lib/run-selection';
 import type { BuiltInDashboard } from '../plugin/registry';
-import { type ConnectionInput, connectionStatus } from '../shell/top-bar/ConnectionStatus.svelte';
+import { type ConnectionInput, connectionStatus } from './connection-status';
 import { applyDelta } from './live-log.svelte';
 import { createPageState, type PageState, startPage } from './page-state.svelte';
 import { makeExpression, makeSelectionRequest } from './runs/paged-run-list.svelte';
