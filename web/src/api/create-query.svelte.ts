@@ -3,7 +3,12 @@ import { SvelteMap } from 'svelte/reactivity';
 
 import type { QueryError } from './errors';
 import type { QueryCache } from './query-cache';
-import { IDLE, type ObserveOptions, type QueryDefinition, type QueryState } from './query-definition';
+import {
+  IDLE,
+  type ObserveOptions,
+  type QueryDefinition,
+  type QueryState,
+} from './query-definition';
 import type { Entry, Watcher } from './query-entries';
 
 /** What a view sees of a query. All fields are reactive. */

@@ -1,5 +1,12 @@
 /** Live updates of a page, through a stream that all pages of this browser share. */
-import { type HubMessage, LiveConnection, type LiveHandlers, type LiveSource, type PageMessage, type StreamEnd } from './live-connection';
+import {
+  type HubMessage,
+  LiveConnection,
+  type LiveHandlers,
+  type LiveSource,
+  type PageMessage,
+  type StreamEnd,
+} from './live-connection';
 import { getTransport } from './client';
 
 const RENEW_MS = 10_000;

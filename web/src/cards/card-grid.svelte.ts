@@ -10,7 +10,15 @@ import type { MenuItem } from '../components/MenuItems.svelte';
 import { type Codec, flag, list, number, optionalText, text } from '../lib/codecs';
 import type { TextFilter } from '../lib/text-filter';
 import type { Context, Param, Shortcut, UrlState } from '../plugin/context';
-import { buildSections, type Card, createTagCard, requestedRuns, rowsWithTags, type Section, type TagCard } from './card-sections';
+import {
+  buildSections,
+  type Card,
+  createTagCard,
+  requestedRuns,
+  rowsWithTags,
+  type Section,
+  type TagCard,
+} from './card-sections';
 
 /** The names of the tags that at least one of the runs has. */
 const tagNamesQuery = defineQuery('POST tags', { scope: ({ runs }) => ({ runs }) });

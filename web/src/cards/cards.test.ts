@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Card, CARD_GAP_PX, itemsInViewport, layoutGrid, SECTION_HEADING_PX } from './card-sections';
+import {
+  type Card,
+  CARD_GAP_PX,
+  itemsInViewport,
+  layoutGrid,
+  SECTION_HEADING_PX,
+} from './card-sections';
 import { cardSetCodec, hasCard, NO_CARDS, toggleCard, withCardValue } from './card-grid.svelte';
 import { indexAtStep, mergeSteps, runSteps } from './steps/step-selection.svelte';
 

@@ -7,7 +7,13 @@ import type {
 } from '../api/schemas';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
-import { cardSetCodec, createCardGridSettings, NO_CARDS, type PerCard, perCardCodec } from '../cards/card-grid.svelte';
+import {
+  cardSetCodec,
+  createCardGridSettings,
+  NO_CARDS,
+  type PerCard,
+  perCardCodec,
+} from '../cards/card-grid.svelte';
 import type { AxisLimits, ChartViewport, NumberRange } from '../charts/types';
 import { sortOrderCodec } from '../components/data-table';
 import { choice, type Codec, flag, list, number, optionalNumber } from '../lib/codecs';

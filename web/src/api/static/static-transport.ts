@@ -1,5 +1,11 @@
 import * as common from '../../catalog/common';
-import { decodeColumns, getRoutePath, splitRoute, type Transport, type WireRequest } from '../transport';
+import {
+  decodeColumns,
+  getRoutePath,
+  splitRoute,
+  type Transport,
+  type WireRequest,
+} from '../transport';
 import { NotExportedError, ReadOnlyError, ServerError } from '../errors';
 import type { RequestOf, ResponseOf, RouteName } from '../query-definition';
 import type {

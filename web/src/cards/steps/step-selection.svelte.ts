@@ -13,7 +13,13 @@ import * as common from '../../catalog/common';
 import { flag, optionalNumber } from '../../lib/codecs';
 import { formatStep } from '../../lib/format';
 import type { Param, Shortcut, UrlState } from '../../plugin/context';
-import { type CardGridState, EMPTY_PER_CARD, type PerCard, perCardCodec, withCardValue } from '../card-grid.svelte';
+import {
+  type CardGridState,
+  EMPTY_PER_CARD,
+  type PerCard,
+  perCardCodec,
+  withCardValue,
+} from '../card-grid.svelte';
 import type { Card, CardCaption, TagCard } from '../card-sections';
 
 export type { SortedSteps } from '../../api/client';

@@ -4,7 +4,15 @@
  */
 import { apiRequest } from '../../api/client';
 import { ServerError } from '../../api/errors';
-import type { BoardCard, BoardDocument, BoardSection, DocumentListResponse, DocumentResponse, RenderResponse, VersionListResponse } from '../../api/schemas';
+import type {
+  BoardCard,
+  BoardDocument,
+  BoardSection,
+  DocumentListResponse,
+  DocumentResponse,
+  RenderResponse,
+  VersionListResponse,
+} from '../../api/schemas';
 import { list } from '../../lib/codecs';
 
 export type { BoardCard, BoardDocument, BoardSection } from '../../api/schemas';

@@ -1,6 +1,20 @@
 import { describe, expect, test } from 'vitest';
 
-import { addCard, addSection, type BoardDocument, changeCard, changeSection, createCard, createDocument, listCards, mergeDocuments, moveCard, readCardSettings, removeCards, setKindSetting } from './document';
+import {
+  addCard,
+  addSection,
+  type BoardDocument,
+  changeCard,
+  changeSection,
+  createCard,
+  createDocument,
+  listCards,
+  mergeDocuments,
+  moveCard,
+  readCardSettings,
+  removeCards,
+  setKindSetting,
+} from './document';
 
 describe('merge', () => {
   const [loss, acc, lr] = ['loss', 'acc', 'lr'].map((target) => ({

@@ -1,7 +1,16 @@
 import * as m from '../../catalog/charts';
 import { getSequentialRamp } from '../../lib/colors';
 import { alignToPixel, LABEL_GAP_PX, LABEL_SIZE_PX } from '../axes/plot-axes';
-import { type ChartTheme, expandRect, LIGHT_THEME, makePath, measureText, type Raster, type Rect, type Renderer } from '../renderer/renderer';
+import {
+  type ChartTheme,
+  expandRect,
+  LIGHT_THEME,
+  makePath,
+  measureText,
+  type Raster,
+  type Rect,
+  type Renderer,
+} from '../renderer/renderer';
 import { renderPng, renderSvg } from '../renderer/image-export';
 import type { NumberRange } from '../types';
 import {

@@ -1,4 +1,10 @@
-import { type ChartTheme, makePath, type Rect, type Renderer, type TextStyle } from '../renderer/renderer';
+import {
+  type ChartTheme,
+  makePath,
+  type Rect,
+  type Renderer,
+  type TextStyle,
+} from '../renderer/renderer';
 import type { AxisFormat, NumberRange, ScaleType } from '../types';
 import { makeScale, makeTicks, type Scale, type Tick } from './ticks';
 

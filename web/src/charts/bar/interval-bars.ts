@@ -1,6 +1,12 @@
 import { niceRange, makeTicks, type Tick } from '../axes/ticks';
 import type { Size } from '../axes/plot-axes';
-import { type ChartTheme, makePath, type Point, type Rect, type Renderer } from '../renderer/renderer';
+import {
+  type ChartTheme,
+  makePath,
+  type Point,
+  type Rect,
+  type Renderer,
+} from '../renderer/renderer';
 import type { NumberRange } from '../types';
 
 /** A value with its interval; NaN ends mean that there is none. */

@@ -11,7 +11,17 @@ import {
   traceBand,
   traceRidge,
 } from './histogram-renderer';
-import { choosePanelGrid, computeExtents, findFiniteRange, type HistogramData, type HistogramMode, type HistogramSeries, type HistogramViewOptions, layoutPanels, makeCountScale } from './histogram-model';
+import {
+  choosePanelGrid,
+  computeExtents,
+  findFiniteRange,
+  type HistogramData,
+  type HistogramMode,
+  type HistogramSeries,
+  type HistogramViewOptions,
+  layoutPanels,
+  makeCountScale,
+} from './histogram-model';
 import {
   findNearestStepIndex,
   findPanelAt,

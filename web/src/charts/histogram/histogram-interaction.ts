@@ -13,7 +13,19 @@ import {
 } from '../axes/domain';
 import type { Point } from '../renderer/renderer';
 import type { ChartViewport } from '../types';
-import { hasHorizontalValues, type HistogramData, type HistogramMode, type HistogramPoint, type HistogramSeries, type HistogramViewOptions, type HistogramViewport, isPercentileMode, MEDIAN_INDEX, type Panel, type PanelLayout } from './histogram-model';
+import {
+  hasHorizontalValues,
+  type HistogramData,
+  type HistogramMode,
+  type HistogramPoint,
+  type HistogramSeries,
+  type HistogramViewOptions,
+  type HistogramViewport,
+  isPercentileMode,
+  MEDIAN_INDEX,
+  type Panel,
+  type PanelLayout,
+} from './histogram-model';
 import { toCountAxis, traceRidge } from './histogram-renderer';
 
 /** Maximum distance of the pointer to a line. */

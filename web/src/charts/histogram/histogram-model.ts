@@ -1,4 +1,10 @@
-import { LABEL_GAP_PX, LABEL_SIZE_PX, type Margins, type PlotLayout, type Size } from '../axes/plot-axes';
+import {
+  LABEL_GAP_PX,
+  LABEL_SIZE_PX,
+  type Margins,
+  type PlotLayout,
+  type Size,
+} from '../axes/plot-axes';
 import { makeScale, makeTicks, type Scale, type Tick } from '../axes/ticks';
 import type { Rect, Renderer } from '../renderer/renderer';
 import type { AxisFormat, NumberArray, NumberRange } from '../types';

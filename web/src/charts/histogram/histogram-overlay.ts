@@ -8,7 +8,15 @@ import {
   toCountAxis,
   traceRidge,
 } from './histogram-renderer';
-import { type HistogramData, type HistogramMode, type HistogramPoint, type HistogramSeries, isPercentileMode, type Panel, type PanelLayout } from './histogram-model';
+import {
+  type HistogramData,
+  type HistogramMode,
+  type HistogramPoint,
+  type HistogramSeries,
+  isPercentileMode,
+  type Panel,
+  type PanelLayout,
+} from './histogram-model';
 
 /** What is drawn above the chart and follows the pointer. */
 export interface HoverOverlay {

@@ -1,9 +1,32 @@
 import { parseRgb } from '../../lib/colors';
 import { drawAxes, LABEL_SIZE_PX, type PlotLayout, truncateToWidth } from '../axes/plot-axes';
-import { type AreaEdges, type ChartTheme, LIGHT_THEME, makePath, type Path, type Raster, type Rect, type Renderer } from '../renderer/renderer';
+import {
+  type AreaEdges,
+  type ChartTheme,
+  LIGHT_THEME,
+  makePath,
+  type Path,
+  type Raster,
+  type Rect,
+  type Renderer,
+} from '../renderer/renderer';
 import { renderPng, renderSvg } from '../renderer/image-export';
 import type { NumberRange } from '../types';
-import { type HistogramData, type HistogramExtents, type HistogramMode, type HistogramSeries, type HistogramViewOptions, isPercentileMode, layoutPanels, MAIN_BAND, makeCountScale, MEDIAN_INDEX, type Panel, type PanelLayout, RIDGE_HEIGHT_RATIO } from './histogram-model';
+import {
+  type HistogramData,
+  type HistogramExtents,
+  type HistogramMode,
+  type HistogramSeries,
+  type HistogramViewOptions,
+  isPercentileMode,
+  layoutPanels,
+  MAIN_BAND,
+  makeCountScale,
+  MEDIAN_INDEX,
+  type Panel,
+  type PanelLayout,
+  RIDGE_HEIGHT_RATIO,
+} from './histogram-model';
 
 /** Pairs of percentiles that bound a band, widest first. */
 const NESTED_BANDS = [

@@ -1,6 +1,13 @@
 import * as common from '../../catalog/common';
 import { type AxesSpec, layoutPlot, type PlotLayout, type Size } from '../axes/plot-axes';
-import { type ChartTheme, LIGHT_THEME, makePath, measureText, type Rect, type Renderer } from '../renderer/renderer';
+import {
+  type ChartTheme,
+  LIGHT_THEME,
+  makePath,
+  measureText,
+  type Rect,
+  type Renderer,
+} from '../renderer/renderer';
 import { renderPng, renderSvg } from '../renderer/image-export';
 import { SvgRenderer } from '../renderer/svg-renderer';
 import type { Band, Line } from '../types';

@@ -1,7 +1,21 @@
 /** What is drawn over the lines: crosshair, points under the pointer, and labels at the right end. */
-import { alignToPixel, CHIP_HEIGHT_PX, drawLabelChip, LABEL_OFFSET_PX, LABEL_SIZE_PX, type PlotLayout, truncateToWidth } from '../axes/plot-axes';
+import {
+  alignToPixel,
+  CHIP_HEIGHT_PX,
+  drawLabelChip,
+  LABEL_OFFSET_PX,
+  LABEL_SIZE_PX,
+  type PlotLayout,
+  truncateToWidth,
+} from '../axes/plot-axes';
 import { formatAxisValue } from '../axes/ticks';
-import { type ChartTheme, expandRect, makePath, type Rect, type Renderer } from '../renderer/renderer';
+import {
+  type ChartTheme,
+  expandRect,
+  makePath,
+  type Rect,
+  type Renderer,
+} from '../renderer/renderer';
 import type { Band, HoverPoint, Line, NumberRange } from '../types';
 import { findNearestIndex } from './line-hit-test';
 import { drawLine, findVisibleRange, getYScale } from './line-renderer';

@@ -1,7 +1,25 @@
-import { alignToPixel, CHIP_HEIGHT_PX, drawAxes, drawLabelChip, LABEL_OFFSET_PX, LABEL_SIZE_PX, measureLabelChip, type PlotLayout, truncateToWidth } from '../axes/plot-axes';
+import {
+  alignToPixel,
+  CHIP_HEIGHT_PX,
+  drawAxes,
+  drawLabelChip,
+  LABEL_OFFSET_PX,
+  LABEL_SIZE_PX,
+  measureLabelChip,
+  type PlotLayout,
+  truncateToWidth,
+} from '../axes/plot-axes';
 import { bisectLeft, type ChartContent } from '../axes/domain';
 import type { Scale } from '../axes/ticks';
-import { type AreaEdges, type ChartTheme, expandRect, makePath, type Path, type Point, type Renderer } from '../renderer/renderer';
+import {
+  type AreaEdges,
+  type ChartTheme,
+  expandRect,
+  makePath,
+  type Path,
+  type Point,
+  type Renderer,
+} from '../renderer/renderer';
 import type {
   Annotation,
   Band,

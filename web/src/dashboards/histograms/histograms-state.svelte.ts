@@ -8,7 +8,14 @@ import type {
   HistogramSeriesRow,
   Problem,
 } from '../../api/schemas';
-import { createCardGridSettings, type PerCard, perCardCodec, type TagGridInfo, TagGridState, withCardValue } from '../../cards/card-grid.svelte';
+import {
+  createCardGridSettings,
+  type PerCard,
+  perCardCodec,
+  type TagGridInfo,
+  TagGridState,
+  withCardValue,
+} from '../../cards/card-grid.svelte';
 import type { TagCard } from '../../cards/card-sections';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/histograms';

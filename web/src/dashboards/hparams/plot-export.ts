@@ -1,7 +1,13 @@
 /** Export of the plots on screen as one image, with their texts and legend. */
 import type { ImageExporter } from '../../cards/export';
 import type { Size } from '../../charts/axes/plot-axes';
-import { type ChartTheme, LIGHT_THEME, type Rect, type Renderer, type TextStyle } from '../../charts/renderer/renderer';
+import {
+  type ChartTheme,
+  LIGHT_THEME,
+  type Rect,
+  type Renderer,
+  type TextStyle,
+} from '../../charts/renderer/renderer';
 import { renderPng, renderSvg } from '../../charts/renderer/image-export';
 import { type ColorLegend, drawColorLegend, getColorRamp } from './model/trial-colors';
 

@@ -4,7 +4,13 @@ import { createContext, untrack } from 'svelte';
 import { makeValueRequest, type SortedSteps } from '../../api/client';
 import { type Query, QueryMap } from '../../api/create-query.svelte';
 import type { CurveRow, HistoryRow, Problem, TagRow } from '../../api/schemas';
-import { type CardGridInfo, CardGridState, createCardGridSettings, type PerCard, perCardCodec } from '../../cards/card-grid.svelte';
+import {
+  type CardGridInfo,
+  CardGridState,
+  createCardGridSettings,
+  type PerCard,
+  perCardCodec,
+} from '../../cards/card-grid.svelte';
 import { buildSections } from '../../cards/card-sections';
 import {
   indexAtStep,

@@ -1,6 +1,17 @@
 import { toProblem } from '../../api/errors';
 import type { Problem, ReportBlock } from '../../api/schemas';
-import { type BoardDocument, type DocumentResponse, getDocument, isConflict, isEqual, isForbidden, isMissing, listCards, mergeDocuments, saveDocument } from '../../cards/workspace/document';
+import {
+  type BoardDocument,
+  type DocumentResponse,
+  getDocument,
+  isConflict,
+  isEqual,
+  isForbidden,
+  isMissing,
+  listCards,
+  mergeDocuments,
+  saveDocument,
+} from '../../cards/workspace/document';
 
 const SAVE_DELAY_MS = 600;
 const MAX_UNDO = 100;

@@ -2,7 +2,13 @@
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
 import type { Size } from '../../../charts/axes/plot-axes';
-import { type ChartTheme, makePath, type Path, type Raster, type Renderer } from '../../../charts/renderer/renderer';
+import {
+  type ChartTheme,
+  makePath,
+  type Path,
+  type Raster,
+  type Renderer,
+} from '../../../charts/renderer/renderer';
 import { parseRgb } from '../../../lib/colors';
 import { type ColumnAxis, type ColumnAxisTick, computePositions } from '../model/column-axes';
 import { COLOR_LEVELS, type TrialColors } from '../model/trial-colors';

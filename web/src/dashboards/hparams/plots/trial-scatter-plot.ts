@@ -1,6 +1,12 @@
 /** Layout and drawing of scatter plots, their trend lines and the surface of contour plots. */
 import type { Size } from '../../../charts/axes/plot-axes';
-import { type ChartTheme, makePath, type Raster, type Rect, type Renderer } from '../../../charts/renderer/renderer';
+import {
+  type ChartTheme,
+  makePath,
+  type Raster,
+  type Rect,
+  type Renderer,
+} from '../../../charts/renderer/renderer';
 import { parseRgb } from '../../../lib/colors';
 import type { ColumnAxis } from '../model/column-axes';
 import type { TrialColors } from '../model/trial-colors';

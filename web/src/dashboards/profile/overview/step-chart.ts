@@ -1,7 +1,12 @@
 import * as m from '../../../catalog/profile';
 import { alignToPixel } from '../../../charts/axes/plot-axes';
 import { makeTicks } from '../../../charts/axes/ticks';
-import { type ChartTheme, makePath, type Rect, type Renderer } from '../../../charts/renderer/renderer';
+import {
+  type ChartTheme,
+  makePath,
+  type Rect,
+  type Renderer,
+} from '../../../charts/renderer/renderer';
 import { formatMs, getPartColor } from '../display';
 import type { ProfileStepsResponse } from '../../../api/schemas';
 import { translate } from '../../../i18n/server-messages';

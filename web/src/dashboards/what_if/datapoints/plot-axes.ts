@@ -1,6 +1,11 @@
 /** Draws the axes of the datapoint plot, and the titles of its facets, over the points. */
 import { makeTicks } from '../../../charts/axes/ticks';
-import { type ChartTheme, makePath, type Renderer, type TextStyle } from '../../../charts/renderer/renderer';
+import {
+  type ChartTheme,
+  makePath,
+  type Renderer,
+  type TextStyle,
+} from '../../../charts/renderer/renderer';
 import type { Facet, PlotAxis, PlotCell, PlotMargins } from './plot-layout';
 
 export interface AxesContent {

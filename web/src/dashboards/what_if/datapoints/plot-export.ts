@@ -1,5 +1,11 @@
 /** The plot of datapoints as an image with its legend, in the light theme. */
-import { LIGHT_THEME, type Point, type Raster, type Rect, type Renderer } from '../../../charts/renderer/renderer';
+import {
+  LIGHT_THEME,
+  type Point,
+  type Raster,
+  type Rect,
+  type Renderer,
+} from '../../../charts/renderer/renderer';
 import { renderPng, renderSvg } from '../../../charts/renderer/image-export';
 import type { DatapointColors } from './datapoint-colors';
 import { type AxesContent, drawAxes } from './plot-axes';
