@@ -18,17 +18,20 @@ def test_a_group_with_too_many_workers_runs_alone() -> None:
     assert not can_start(group, [Group("other", (), workers=1)])
 
 
-def test_only_one_group_starts_ray() -> None:
+def test_groups_that_start_ray_run_alone() -> None:
     ray, shards, torch = (
         next(group for group in list_groups() if group.name == name)
         for name in ("ray", "ray-shards", "torch")
     )
     assert not can_start(shards, [ray])
     assert not can_start(ray, [shards])
-    assert can_start(torch, [ray])
+    assert not can_start(torch, [ray])
+    assert not can_start(ray, [torch])
+    assert can_start(ray, [])
 
 
 def test_every_framework_has_a_group_and_long_ones_start_first() -> None:
     names = [group.name for group in list_groups()]
     assert {"jax", "ray", "subprocesses", "tensorflow", "torch"} < set(names)
-    assert names[:4] == ["browser", "unit", "ray", "subprocesses"]
+    assert names[:3] == ["browser", "unit", "subprocesses"]
+    assert names[-2:] == ["ray", "ray-shards"]
