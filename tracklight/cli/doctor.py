@@ -139,7 +139,11 @@ class Extra(NamedTuple):
 #: Every extra of pyproject.toml except "all".
 EXTRAS = {
     "remote": Extra(("aiohttp", "fsspec"), "logs at http:// and other URLs"),
-    "s3": Extra(("aiohttp", "fsspec", "s3fs"), "logs at s3://"),
+    # obstore has no wheels for 3.10, where s3fs does all.
+    "s3": Extra(
+        ("aiohttp", "fsspec", "s3fs", *(["obstore"] if sys.version_info >= (3, 11) else [])),
+        "logs at s3://",
+    ),
     "gcs": Extra(("aiohttp", "fsspec", "gcsfs"), "logs at gs://"),
     "azure": Extra(("aiohttp", "fsspec", "adlfs"), "logs at az://"),
     "pandas": Extra(("pandas",), "tables for pandas"),

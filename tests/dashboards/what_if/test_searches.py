@@ -128,6 +128,7 @@ def test_abandoned_searches_end(
     monkeypatch.setattr(JOBS + "_ABANDONED_S", 0.2)
     model.is_blocking = True
     status = board.post("counterfactuals", session="x", row=6, search_edits=True)["status"]
+    assert model.started.wait(60)
     time.sleep(0.3)
     model.release.set()
     assert wait_for_job(board, status)["status"]["state"] == "cancelled"
