@@ -113,7 +113,7 @@ def _describe_union(args: tuple[Any, ...]) -> str:
 
 def _describe_container(origin: Any, args: tuple[Any, ...]) -> str:
     if origin is dict:
-        return f"object with values: {describe_type(args[1])}"
+        return f"map of {describe_type(args[1])}"
     if origin is tuple and args[-1] is not Ellipsis:
         return f"list: [{', '.join(map(describe_type, args))}]"
     if origin in (list, tuple):

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 from starlette.testclient import TestClient
 
 from tests.analysis.profiles.sample_captures import read_bytes
@@ -18,7 +19,13 @@ from tests.archives import extract
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tools.type_names import name_struct
-from tools.write_http_api import TARGET, collect_routes, collect_structs, write_text
+from tools.write_http_api import (
+    TARGET,
+    collect_routes,
+    collect_structs,
+    read_field_docs,
+    write_text,
+)
 from tracklight.analysis.embeddings.loading import Embedding
 from tracklight.analysis.evaluation.report import PLUGIN_NAME, encode_evaluation
 from tracklight.analysis.fairness import make_evaluation_id
@@ -440,17 +447,16 @@ def test_every_route_has_one_row_with_its_types_and_description(text: str) -> No
 
 
 def test_every_field_of_every_struct_is_listed_once(text: str) -> None:
-    """In the table of the struct itself, or of the struct that it extends."""
+    """In the section of the struct itself, or of the struct that it extends."""
     sections = _read_sections(text)
     structs = collect_structs(collect_routes())
     assert len(structs) > 200
     for struct in structs:
         section = sections[name_struct(struct)]
-        fields = re.findall(r"^\| `(.*?)` \|", section, re.M)
-        base = re.search(r"Has all fields of \[(.*?)\]", section)
-        while base:
-            fields += re.findall(r"^\| `(.*?)` \|", sections[base[1]], re.M)
-            base = re.search(r"Has all fields of \[(.*?)\]", sections[base[1]])
+        fields = _list_fields(section)
+        while base := re.search(r"Has all\s+fields\s+of\s+\[(.*?)\]", section):
+            section = sections[base[1]]
+            fields += _list_fields(section)
         config = struct.__struct_config__
         tag = [config.tag_field] if config.tag is not None else []
         expected = [field.encode_name for field in msgspec.structs.fields(struct)]
@@ -458,10 +464,40 @@ def test_every_field_of_every_struct_is_listed_once(text: str) -> None:
 
 
 def test_fields_have_types_defaults_and_descriptions(text: str) -> None:
+    sections = {name: " ".join(section.split()) for name, section in _read_sections(text).items()}
+    assert "; `part`: integer (from 0) = `0`" in sections["BlobRequest"]
+    assert '- `type`: `"pca"`' in sections["projector.PcaMethod"]
+    assert "- `line`: integer. Counted from 1." in sections["text.TextHit"]
+    assert "- `run`, `tag`: string; `start`: integer" in sections["BlobListRequest"]
+
+
+def test_descriptions_of_fields_are_complete(text: str) -> None:
     sections = _read_sections(text)
-    assert "| `part` | integer (from 0) | `0` |" in sections["BlobRequest"]
-    assert '| `type` | `"pca"` |' in sections["projector.PcaMethod"]
-    assert "| `line` | integer | Counted from 1. |" in sections["text.TextHit"]
+    for struct in collect_structs(collect_routes()):
+        inherited = set().union(*(read_field_docs(base) for base in struct.__mro__[1:-1]))
+        for field, doc in read_field_docs(struct).items():
+            if field not in inherited:
+                assert doc in " ".join(sections[name_struct(struct)].split()), (struct, field)
+
+
+def test_line_breaks_do_not_change_the_text(text: str) -> None:
+    """A line that begins like a list or a heading would be one."""
+    tokens = MarkdownIt().parse(text)
+    headings = [token.map[0] for token in tokens if token.type == "heading_open" and token.map]
+    lines = text.splitlines()
+    assert [number for number, line in enumerate(lines) if line.startswith("#")] == headings
+    assert not [token for token in tokens if token.type == "ordered_list_open"]
+    assert not [token for token in tokens if token.type.endswith("list_open") and token.level]
+
+
+def _list_fields(section: str) -> list[str]:
+    """Return the names in the list of a section: those before a colon, except in brackets."""
+    fields = []
+    for item in re.findall(r"^- (.*(?:\n  .*)*)", section, re.M):
+        for part in re.split(r"; (?=`)", " ".join(item.split())):
+            names = re.match(r"`\w+`(?:, `\w+`)*(?=: )", part)
+            fields += re.findall(r"`(\w+)`", names[0]) if names else []
+    return fields
 
 
 def _read_sections(text: str) -> dict[str, str]:
