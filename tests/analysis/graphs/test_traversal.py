@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.graphs.test_groups import GRAPHS, make_subgraph
-from tracklight.analysis.graphs.graph_index import Subgraph
-from tracklight.analysis.graphs.queries import compress_ranks
+from tracklight.analysis.graphs.graph_index import Subgraph, compress_ranks
 
 
 def get_paths(subgraph: Subgraph, ranks: list[int]) -> list[str]:

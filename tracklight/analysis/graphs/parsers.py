@@ -6,9 +6,13 @@ the command line).
 
 from __future__ import annotations
 
+import io
+import json
 import re
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from tracklight.analysis.graphs.graphdef import (
     build_graph,
@@ -23,9 +27,12 @@ from tracklight.analysis.graphs.model_files.exported_program import (
     parse_exported_program,
 )
 from tracklight.analysis.graphs.model_files.graph_builder import ModelArchive
-from tracklight.analysis.graphs.model_files.properties import read_properties
 from tracklight.analysis.graphs.model_files.stablehlo import is_stablehlo, parse_stablehlo
-from tracklight.analysis.graphs.model_files.tflite import TFLITE_MAGIC, parse_tflite
+from tracklight.analysis.graphs.model_files.tflite import (
+    TFLITE_MAGIC,
+    iter_tflite_properties,
+    parse_tflite,
+)
 from tracklight.analysis.graphs.model_files.torch_parameters import add_parameter_shapes
 from tracklight.analysis.graphs.model_files.torchscript import is_torchscript, parse_torchscript
 from tracklight.analysis.graphs.model_files.weight_files import (
@@ -39,10 +46,11 @@ from tracklight.analysis.graphs.model_files.weight_files import (
     parse_safetensors_archive,
 )
 from tracklight.analysis.graphs.onnx import parse_onnx
-from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
+from tracklight.errors import EmptyGraphError, FormatError, GraphFileError, MissingDependencyError
 from tracklight.formats import proto
+from tracklight.formats.checkpoints.tensor_file import read_root_attribute
 from tracklight.formats.proto import Message
-from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, iter_fields
+from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, decode_text, iter_fields
 
 GRAPH_PARSERS: dict[str, Callable[[bytes], Graph]] = {
     "graphs": lambda data: add_parameter_shapes(parse_graphdef(data)),
@@ -124,7 +132,7 @@ def parse_graph_file(name: str, data: bytes) -> Graph:
         raise GraphFileError(
             "graphs.no_nodes", 'cannot show "{name}": its graph has no nodes', name=name
         )
-    return replace(graph, properties=read_properties(_FORMATS.get(parser, ""), data))
+    return replace(graph, properties=_read_properties(parser, data))
 
 
 def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
@@ -257,19 +265,6 @@ def _parse_meta_graph(data: bytes) -> Graph:
     return build_graph(get_graphdef(proto.parse("MetaGraphDef", data)))
 
 
-_FORMATS: dict[Callable[[bytes], Graph], str] = {
-    parse_onnx: "onnx",
-    _parse_saved_model: "saved_model",
-    _parse_meta_graph: "meta_graph",
-    parse_tflite: "tflite",
-    parse_keras_hdf5: "hdf5",
-    parse_safetensors: "safetensors",
-    _parse_archive: "archive",
-    _parse_stablehlo_bytes: "stablehlo",
-}
-"""How the properties of a file are read."""
-
-
 def find_message_type(text: str) -> str | None:
     """Return the name of the TensorFlow message that a text proto starts like."""
     first = _FIRST_FIELD.match(text)
@@ -312,3 +307,166 @@ def get_graphdef(message: Message) -> Message:
             raise FormatError("graphs.saved_model_empty", "the saved model has no graph")
         message = message.meta_graphs[0]
     return message if name == "GraphDef" else message.graph_def
+
+
+# ---- Properties of a model file
+
+#: Names of properties that several formats have.
+FORMAT, PRODUCER, VERSION, DESCRIPTION = "format", "producer", "version", "description"
+
+MAX_PROPERTIES = 60
+MAX_VALUE_CHARACTERS = 2000
+
+_MAX_MEMBER_BYTES = 1 << 20
+_METADATA = "__metadata__"
+_MODULE = re.compile(r"^module\s+@([\w.$-]+)(?:\s+attributes\s*\{([^\n]*)\})?", re.MULTILINE)
+
+_ERRORS = (
+    FormatError,
+    MissingDependencyError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+
+Pairs = Iterator[tuple[str, str]]
+
+
+class _Fields(NamedTuple):
+    """The fields of a message by number: integers, and the content of the others."""
+
+    numbers: dict[int, int]
+    contents: dict[int, list[bytes]]
+
+    def text(self, number: int) -> str:
+        return decode_text(self.contents.get(number, [b""])[-1])
+
+
+def _read_fields(data: bytes, wanted: frozenset[int]) -> _Fields:
+    numbers: dict[int, int] = {}
+    contents: dict[int, list[bytes]] = {}
+    for field in iter_fields(data, 0, len(data)):
+        if field.number not in wanted:
+            continue
+        if field.wire_type == VARINT:
+            numbers[field.number] = field.value
+        elif field.wire_type == LENGTH_DELIMITED:
+            contents.setdefault(field.number, []).append(data[field.start : field.end])
+    return _Fields(numbers, contents)
+
+
+def _read_properties(parser: Callable[[bytes], Graph], data: bytes) -> dict[str, str]:
+    """Return the properties of a file, as far as its header can be read."""
+    found: dict[str, str] = {}
+    if parser not in _PROPERTY_READERS:
+        return found
+    try:
+        for name, value in _PROPERTY_READERS[parser](data):
+            if name and value and len(found) < MAX_PROPERTIES:
+                # Notes of an author may have the name of another property.
+                found[f"metadata/{name}" if name in found else name] = value[:MAX_VALUE_CHARACTERS]
+    except _ERRORS:
+        return found
+    return found
+
+
+def _iter_onnx(data: bytes) -> Pairs:
+    model = _read_fields(data, frozenset({1, 2, 3, 4, 5, 6, 8, 14}))
+    yield FORMAT, f"ONNX v{model.numbers.get(1, 0)}"
+    yield PRODUCER, f"{model.text(2)} {model.text(3)}".strip()
+    imports = []
+    for entry in model.contents.get(8, []):
+        opset = _read_fields(entry, frozenset({1, 2}))
+        imports.append(f"{opset.text(1) or 'ai.onnx'} v{opset.numbers.get(2, 0)}")
+    yield "opset", ", ".join(imports)
+    yield "domain", model.text(4)
+    version = model.numbers.get(5, 0)
+    yield VERSION, str(version) if version else ""
+    yield DESCRIPTION, model.text(6)
+    for entry in model.contents.get(14, []):
+        pair = _read_fields(entry, frozenset({1, 2}))
+        yield pair.text(1), pair.text(2)
+
+
+def _iter_saved_model(data: bytes) -> Pairs:
+    saved = _read_fields(data, frozenset({1, 2}))
+    yield FORMAT, f"TensorFlow SavedModel v{saved.numbers.get(1, 0)}"
+    yield from _iter_meta_graph(saved.contents[2][0])
+
+
+def _iter_meta_graph(data: bytes) -> Pairs:
+    graph = _read_fields(data, frozenset({1}))
+    info = _read_fields(graph.contents[1][0], frozenset({4, 5}))
+    yield PRODUCER, f"TensorFlow {info.text(5)}" if info.text(5) else ""
+    yield "tags", ", ".join(map(decode_text, info.contents.get(4, [])))
+
+
+def _iter_hdf5(data: bytes) -> Pairs:
+    yield FORMAT, "Keras HDF5"
+    for name in ("keras_version", "backend"):
+        yield name, decode_text(read_root_attribute(io.BytesIO(data), name) or b"")
+
+
+def _iter_safetensors(data: bytes) -> Pairs:
+    yield FORMAT, "safetensors"
+    size = int.from_bytes(data[:8], "little")
+    yield from _iter_texts(json.loads(data[8 : 8 + size]).get(_METADATA, {}))
+
+
+def _iter_archive(data: bytes) -> Pairs:
+    archive = ModelArchive(data)
+    program = find_exported_program(archive)
+    if program is not None:
+        yield FORMAT, "torch.export"
+        description = archive.read_json(program)
+        yield PRODUCER, f"PyTorch {description.get('torch_version', '')}".strip()
+        schema = description.get("schema_version", {})
+        yield "schema_version", f"{schema['major']}.{schema['minor']}"
+        yield "opset", ", ".join(f"{key} v{it}" for key, it in description["opset_version"].items())
+    elif is_torchscript(archive):
+        yield FORMAT, "TorchScript"
+        member = archive.find("version")
+        yield (
+            VERSION,
+            decode_text(archive.read(member, _MAX_MEMBER_BYTES)).strip() if member else "",
+        )
+    elif list_safetensors(archive):
+        yield FORMAT, "safetensors"
+    else:
+        yield FORMAT, "Keras"
+        member = archive.find("metadata.json")
+        if member is not None:
+            yield from _iter_texts(archive.read_json(member))
+
+
+def _iter_stablehlo(data: bytes) -> Pairs:
+    yield FORMAT, "StableHLO"
+    module = _MODULE.search(data[: 1 << 16].decode("utf-8", "replace"))
+    if module:
+        yield "module", module[1]
+        for part in (module[2] or "").split(","):
+            name, _, value = part.partition("=")
+            yield name.strip(), value.strip()
+
+
+def _iter_texts(values: dict[str, object]) -> Pairs:
+    for name, value in values.items():
+        yield str(name), value if isinstance(value, str) else json.dumps(value)
+
+
+_PROPERTY_READERS: dict[Callable[[bytes], Graph], Callable[[bytes], Pairs]] = {
+    parse_onnx: _iter_onnx,
+    _parse_saved_model: _iter_saved_model,
+    _parse_meta_graph: _iter_meta_graph,
+    parse_tflite: iter_tflite_properties,
+    parse_keras_hdf5: _iter_hdf5,
+    parse_safetensors: _iter_safetensors,
+    _parse_archive: _iter_archive,
+    _parse_stablehlo_bytes: _iter_stablehlo,
+}
+"""How the properties of a file are read, by its parser."""

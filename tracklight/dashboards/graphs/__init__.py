@@ -23,7 +23,6 @@ import numpy as np
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location
 from tracklight.analysis.graphs.groups import Group
 from tracklight.analysis.graphs.model import Graph, NodeDetails, format_shape
-from tracklight.analysis.graphs.model_files.node_data import parse_overlay_file
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file
 from tracklight.analysis.media import has_fingerprint
 from tracklight.dashboards.graphs.library import GraphLibrary, iter_graphs
@@ -33,6 +32,7 @@ from tracklight.dashboards.graphs.overlays import (
     build_weights,
     color_by_overlay,
     export_weights,
+    parse_overlay_file,
 )
 from tracklight.dashboards.graphs.overview import (
     build_overview,

@@ -1,33 +1,31 @@
-"""Data of nodes: their weights, and what users upload for them.
+"""Data of nodes: what users upload for them, and their weights.
 
-Uploaded data is kept by the server and shown as colors of the graph.
+`parse_overlay_file` reads a JSON or CSV file without knowing a graph. `apply_overlay` finds the
+nodes by their names; `OverlayScale` then gives a value for each node and for each group.
+`OverlayLibrary` keeps the files, which are shown as colors of any graph.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
 import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs.graph_index import GraphIndex, Location
+from tracklight.analysis.graphs.graph_index import GraphIndex, Location, Subgraph
+from tracklight.analysis.graphs.groups import Child
 from tracklight.analysis.graphs.model import format_shape
-from tracklight.analysis.graphs.model_files.node_data import (
-    Overlay,
-    OverlayScale,
-    apply_overlay,
-    compute_range,
-    find_unknown_names,
-    list_top_ranks,
-    subtract_scales,
-)
 from tracklight.analysis.graphs.model_files.weight_files import (
     WeightStatistics,
     encode_npy,
@@ -38,6 +36,7 @@ from tracklight.analysis.graphs.model_files.weight_files import (
 from tracklight.dashboards.graphs.schemas import (
     ColoringRequest,
     ColoringResponse,
+    CombineMode,
     OverlayNodeRow,
     OverlayRequest,
     OverlayResponse,
@@ -47,8 +46,229 @@ from tracklight.dashboards.graphs.schemas import (
     WeightsResponse,
     WeightsRow,
 )
-from tracklight.errors import LogError
+from tracklight.errors import FormatError, LogError
 from tracklight.plugin import Blob
+from tracklight.types import Float64
+
+# ---- Files, and their values on a graph
+
+#: Columns of tables that have the names of the nodes; otherwise it is the first column.
+_NAME_COLUMNS = ("node", "name", "path", "op", "layer", "module", "id")
+#: The name of values without one.
+_VALUE = "value"
+_MAX_COLUMNS = 100
+#: The key of the values of a graph in files of Model Explorer.
+_RESULTS = "results"
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """The columns of a file: numbers by the name of a node or group."""
+
+    columns: Mapping[str, Mapping[str, float]]
+
+
+def parse_overlay_file(filename: str, data: bytes) -> Overlay:
+    """Read numbers by node from a file.
+
+    JSON files are ``{"node": 1.5}``, ``{"node": {"latency": 1.5}}``, a list of objects with the
+    name of a node and numbers, or a file of custom node data of Model Explorer. CSV and TSV files
+    have a header, a column with names and columns with numbers.
+
+    Raises:
+        FormatError: The file has another format, or no numbers.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FormatError(
+            "graphs.overlay_not_text", "{file} is not a text file in UTF-8", file=filename
+        ) from None
+    rows = _iter_json_rows(filename, text) if _is_json(text) else _iter_csv_rows(text)
+    columns: dict[str, dict[str, float]] = {}
+    for node, column, value in rows:
+        columns.setdefault(column, {})[node] = value
+    if not columns:
+        raise FormatError(
+            "graphs.overlay_no_numbers",
+            "{file} has no numbers by node: it needs a column with the names of nodes and a column "
+            "with numbers, or JSON such as {example}",
+            file=filename,
+            example='{"node": {"latency": 1.5}}',
+        )
+    if len(columns) > _MAX_COLUMNS:
+        raise FormatError(
+            "graphs.overlay_too_many_columns",
+            "{file} has {count} columns; at most {limit} are supported",
+            file=filename,
+            count=len(columns),
+            limit=_MAX_COLUMNS,
+        )
+    return Overlay(columns)
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def _iter_json_rows(filename: str, text: str) -> Iterator[tuple[str, str, float]]:
+    """Yield the node, the column and the value of all numbers."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        raise FormatError(
+            "graphs.overlay_bad_json", "{file} is not valid JSON", file=filename
+        ) from None
+    if isinstance(content, list):
+        for row in content:
+            yield from _iter_record(row)
+        return
+    # In Model Explorer's format there is an object for each graph.
+    graphs = [it[_RESULTS] for it in content.values() if _has_results(it)]
+    if _has_results(content):
+        graphs = [content[_RESULTS]]
+    for nodes in graphs or [content]:
+        for node, values in nodes.items():
+            yield from _iter_values(str(node), values)
+
+
+def _has_results(content: Any) -> bool:
+    return isinstance(content, dict) and isinstance(content.get(_RESULTS), dict)
+
+
+def _iter_values(node: str, values: Any) -> Iterator[tuple[str, str, float]]:
+    columns = values.items() if isinstance(values, dict) else [(_VALUE, values)]
+    for column, value in columns:
+        # JSON has bool as a type of its own; numbers in quotes are common.
+        number = nan if isinstance(value, bool) else _parse_number(value)
+        if not isnan(number):
+            yield node, str(column), number
+
+
+def _iter_record(row: Any) -> Iterator[tuple[str, str, float]]:
+    if not isinstance(row, dict):
+        return
+    by_lower = {str(key).lower(): key for key in reversed(row)}
+    key = next((by_lower[name] for name in _NAME_COLUMNS if name in by_lower), None)
+    if key is None:
+        key = next((key for key, value in row.items() if isinstance(value, str)), None)
+    if key is not None:
+        yield from _iter_values(str(row[key]), {it: row[it] for it in row if it != key})
+
+
+def _iter_csv_rows(text: str) -> Iterator[tuple[str, str, float]]:
+    header, _, _ = text.partition("\n")
+    delimiter = max("\t;,", key=header.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        names = [cell.strip() for cell in next(rows, [])]
+        lower = [name.lower() for name in names]
+        key = next((lower.index(name) for name in _NAME_COLUMNS if name in lower), 0)
+        for row in rows:
+            if key >= len(row):
+                continue
+            for index, (name, cell) in enumerate(zip(names, row, strict=False)):
+                number = nan if index == key else _parse_number(cell)
+                if not isnan(number):
+                    yield row[key].strip(), name or _VALUE, number
+    except csv.Error:
+        # A NUL or a field of more than 128 KiB: what came before it is used.
+        return
+
+
+def _parse_number(value: Any) -> float:
+    """Return a finite number; NaN for everything else."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return nan
+    return number if isfinite(number) else nan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OverlayScale:
+    """The values of one column for the nodes of a graph or function body."""
+
+    value: Float64
+    """By rank; NaN if unknown."""
+    by_path: Mapping[str, float]
+    """Values that the file has for groups."""
+    combine: CombineMode
+
+    def evaluate(self, child: Child) -> float:
+        """Return the value of a node or group: its own, or that of the nodes inside."""
+        own = self.by_path.get(child.path)
+        return self.evaluate_range(child.first, child.last) if own is None else own
+
+    def evaluate_range(self, first: int, last: int) -> float:
+        """Combine the values of a range of ranks; NaN if none is known."""
+        known = self.value[first:last]
+        known = known[~np.isnan(known)]
+        if len(known) == 0:
+            return nan
+        if self.combine == "max":
+            return float(known[np.argmax(np.abs(known))])
+        return float(known.sum() if self.combine == "sum" else known.mean())
+
+
+def apply_overlay(
+    subgraph: Subgraph, values: Mapping[str, float], combine: CombineMode, prefix: str = ""
+) -> OverlayScale:
+    """Find the nodes and groups of a graph or function body that a column has values for.
+
+    Nodes are found by their path, by their name, and by the name of their first output (``a:0``).
+    ``prefix`` is the path of a function body; names without it are those of its own nodes.
+    """
+    hierarchy = subgraph.hierarchy
+    names = hierarchy.graph.names
+    value = np.full(len(names), nan)
+    for rank, node in enumerate(hierarchy.node_by_rank.tolist()):
+        path = hierarchy.paths[node]
+        for name in (prefix + path, path, names[node], f"{names[node]}:0"):
+            if name in values:
+                value[rank] = values[name]
+                break
+    by_path = {path: values[path] for path in hierarchy.scope_by_path if path in values}
+    return OverlayScale(value, by_path, combine)
+
+
+def find_unknown_names(graph_index: GraphIndex, values: Mapping[str, float]) -> list[str]:
+    """Return the names for which neither the graph nor the bodies of functions have a node."""
+    known: set[str] = set()
+    for location in (None, *graph_index.iter_bodies()):
+        subgraph = graph_index.root if location is None else location.subgraph
+        prefix = "" if location is None else location.prefix
+        hierarchy = subgraph.hierarchy
+        for names in (hierarchy.paths, hierarchy.graph.names, list(hierarchy.scope_by_path)):
+            known.update(names)
+            if prefix:
+                known.update(prefix + name for name in names)
+    return [name for name in values if name not in known and name.removesuffix(":0") not in known]
+
+
+def subtract_scales(scale: OverlayScale, baseline: OverlayScale) -> OverlayScale:
+    """Return the differences of two columns for nodes and groups that both have."""
+    common = scale.by_path.keys() & baseline.by_path.keys()
+    by_path = {path: scale.by_path[path] - baseline.by_path[path] for path in common}
+    return OverlayScale(scale.value - baseline.value, by_path, scale.combine)
+
+
+def list_top_ranks(scale: OverlayScale, limit: int) -> list[int]:
+    """Return the ranks with the largest values by magnitude, in descending order."""
+    known = np.flatnonzero(~np.isnan(scale.value))
+    order = np.argsort(-np.abs(scale.value[known]), kind="stable")[:limit]
+    return [int(rank) for rank in known[order]]
+
+
+def compute_range(scale: OverlayScale, shown: Sequence[Child]) -> tuple[float, float]:
+    """Return the lowest and highest value of all nodes, and of the groups that are shown."""
+    values = [scale.evaluate(child) for child in shown]
+    known = np.concatenate([scale.value, np.array(values, np.float64)])
+    known = known[~np.isnan(known)]
+    return (float(known.min()), float(known.max())) if len(known) else (nan, nan)
+
+
+# ---- Uploaded files
 
 _MAX_OVERLAYS = 16
 _MAX_RANKED = 20
@@ -178,7 +398,7 @@ def _iter_top_rows(location: Location, scales: _Scales) -> Iterator[OverlayNodeR
         )
 
 
-# ---- weights
+# ---- Weights
 
 _UNSAFE_FILENAME = re.compile(r"[^\w.-]+")
 _MAX_FILENAME_LENGTH = 100

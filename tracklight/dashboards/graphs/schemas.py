@@ -7,9 +7,8 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from tracklight.analysis.graphs.comparison import ChangeName
+from tracklight.analysis.graphs.graph_index import Direction, SearchField
 from tracklight.analysis.graphs.groups import ChildKind, ChildRole
-from tracklight.analysis.graphs.model_files.node_data import CombineMode
-from tracklight.analysis.graphs.queries import Direction, SearchField
 from tracklight.analysis.graphs.statistics import ScaleName, ScaleUnit
 from tracklight.analysis.source import Sentence
 from tracklight.types import Float64, Int32
@@ -17,6 +16,9 @@ from tracklight.types import Float64, Int32
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 NodePath = Annotated[str, msgspec.Meta(max_length=20_000)]
+
+#: How the values of the nodes in a group are combined; ``max`` is the largest by magnitude.
+CombineMode = Literal["mean", "max", "sum"]
 
 #: A column of uploaded data of nodes, as ``id:column``.
 OverlayColumn = Annotated[str, msgspec.Meta(max_length=10_000)]

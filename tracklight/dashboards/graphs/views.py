@@ -15,7 +15,15 @@ from typing import Literal
 import numpy as np
 
 from tracklight.analysis.graphs.comparison import ChangeName
-from tracklight.analysis.graphs.graph_index import GraphIndex, Location, Subgraph, bundle_call_edges
+from tracklight.analysis.graphs.graph_index import (
+    GraphIndex,
+    Location,
+    SearchHit,
+    Subgraph,
+    bundle_call_edges,
+    compress_ranks,
+    parse_query,
+)
 from tracklight.analysis.graphs.graphdef import NodeExecution
 from tracklight.analysis.graphs.groups import (
     BoundaryEdges,
@@ -29,7 +37,6 @@ from tracklight.analysis.graphs.groups import (
 )
 from tracklight.analysis.graphs.hierarchy import UNIQUE_STRUCTURE
 from tracklight.analysis.graphs.model import Graph, count_known_elements, format_shape
-from tracklight.analysis.graphs.queries import SearchHit, compress_ranks, parse_query
 from tracklight.dashboards.graphs.overview import get_edge_change, list_bundle_changes
 from tracklight.dashboards.graphs.schemas import (
     AttributeRow,

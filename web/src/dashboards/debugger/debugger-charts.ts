@@ -3,8 +3,7 @@ import type { ExecutionTimelineResponse, NeighborhoodGraph } from '../../api/sch
 import * as m from '../../catalog/debugger';
 import type { Line } from '../../charts/types';
 import type { ColorTable } from '../../lib/colors';
-import type { GraphEdge, GraphNode } from '../graphs/graph-model';
-import type { VisibleGroup, VisibleGroups } from '../graphs/visible-graph';
+import type { GraphEdge, GraphNode, VisibleGroup, VisibleGroups } from '../graphs/graph-model';
 import type { Stat } from './debugger-state.svelte';
 import { getRoleLabel, getStatLabel } from './labels';
 

@@ -4,8 +4,7 @@ import * as common from '../../catalog/common';
 import * as m from '../../catalog/graphs';
 import { groupOptions, type OptionGroup } from '../../components/options';
 import { formatCount, formatValue } from '../../lib/format';
-import { type GraphEdge, type GraphNode, isExpandable } from './graph-model';
-import type { EdgeStubs } from './visible-graph';
+import { type EdgeStubs, type GraphEdge, type GraphNode, isExpandable } from './graph-model';
 
 /** Join what is known; empty texts are left out. */
 export function joinTexts(texts: readonly string[], separator = ' · '): string {

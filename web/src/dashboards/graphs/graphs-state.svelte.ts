@@ -7,16 +7,19 @@ import type { DrawnEdge, Highlights } from './canvas/graph-drawing';
 import { GraphViewport } from './canvas/graph-viewport.svelte';
 import { NodeColoring } from './canvas/node-coloring.svelte';
 import { createGraphParams, GraphCatalog, type GraphParams } from './graph-catalog.svelte';
-import { type GraphNode, isExpandable, isInsideGroup, rangesTouchNode } from './graph-model';
-import type { Direction } from './layout/layout-types';
-import { GraphQueries } from './query.svelte';
 import {
   buildVisibleGroups,
   findHiddenReason,
+  type GraphNode,
+  isExpandable,
+  isInsideGroup,
   parsePlaceholder,
+  rangesTouchNode,
   type VisibilityOptions,
   type VisibleGroups,
-} from './visible-graph';
+} from './graph-model';
+import type { Direction } from './layout/layout-types';
+import { GraphQueries } from './query.svelte';
 
 /** The view is written to the URL this long after the last pan or zoom. */
 const SAVE_VIEW_DELAY_MS = 400;

@@ -18,8 +18,13 @@ import type {
 } from '../../api/schemas';
 import type { Context } from '../../plugin/context';
 import type { GraphCatalog, GraphParams } from './graph-catalog.svelte';
-import { type GraphGroup, type LoadedGroups, type RankRanges, toGraphGroup } from './graph-model';
-import { isPlaceholder } from './visible-graph';
+import {
+  type GraphGroup,
+  isPlaceholder,
+  type LoadedGroups,
+  type RankRanges,
+  toGraphGroup,
+} from './graph-model';
 
 // A reference has the fingerprint of the logged graph. Comparisons and uploads have none: they
 // show the graphs as they were when they were opened.

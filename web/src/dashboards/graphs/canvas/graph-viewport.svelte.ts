@@ -1,7 +1,7 @@
 import { measureText } from '../../../charts/renderer/renderer';
 import { LayoutClient } from '../layout/layout-client';
 import type { Box, Direction, LayoutPoint, Size } from '../layout/layout-types';
-import type { VisibleGroups } from '../visible-graph';
+import type { VisibleGroups } from '../graph-model';
 import {
   buildDrawing,
   type DrawnEdge,

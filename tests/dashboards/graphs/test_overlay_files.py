@@ -10,7 +10,7 @@ import pytest
 from tests.analysis.graphs.graphdefs import graphdef
 from tracklight.analysis.graphs.graph_index import GraphIndex
 from tracklight.analysis.graphs.graphdef import build_graph
-from tracklight.analysis.graphs.model_files.node_data import (
+from tracklight.dashboards.graphs.overlays import (
     apply_overlay,
     find_unknown_names,
     parse_overlay_file,

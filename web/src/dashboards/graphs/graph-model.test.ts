@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 
-import type { GraphNode, GraphGroup } from './graph-model';
-import { buildVisibleGroups, findHiddenReason, parsePlaceholder } from './visible-graph';
+import {
+  buildVisibleGroups,
+  findHiddenReason,
+  type GraphGroup,
+  type GraphNode,
+  parsePlaceholder,
+} from './graph-model';
 
 const NO_OPTIONS = { expandedAuxiliary: new Set<string>(), movedNodes: new Set<string>() };
 
