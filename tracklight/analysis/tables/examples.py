@@ -483,7 +483,12 @@ def read_example_objects(examples: Sequence[Any]) -> DataTable:
 
 
 def is_example_object(value: Any) -> bool:
-    """Return whether a value is a ``tf.train.Example`` or ``tf.train.SequenceExample``."""
+    """Return whether a value is a ``tf.train.Example`` or ``tf.train.SequenceExample``.
+
+    The messages of `make_examples` count as such; they replace them without TensorFlow.
+    """
+    if isinstance(value, (proto.Example, proto.SequenceExample)):
+        return True
     descriptor = getattr(value, "DESCRIPTOR", None)
     return getattr(descriptor, "full_name", "") in (
         "tensorflow.Example",
