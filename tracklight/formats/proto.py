@@ -8,7 +8,8 @@ and TensorBoard register in the same process.
 The declarations differ from the originals in ways that do not change the encoding:
 
 * Strings are declared as ``bytes``, so that invalid UTF-8 does not make a record unreadable.
-* Maps are declared as repeated key-value messages, because map keys cannot be ``bytes``.
+* Maps are declared as repeated key-value messages, because map keys cannot be ``bytes``; those of
+  training examples, which are passed to functions of users, are maps with ``string`` keys.
 * Enums are declared as ``int32``.
 * Fields that are not used are left out. Large messages that are decoded on demand are declared as
   ``bytes``.
@@ -33,7 +34,7 @@ SCHEMA_DIR = os.path.join(os.path.dirname(__file__), "schemas")
 
 _PACKAGE = "tracklight.formats"
 _SCALAR_TYPES = frozenset(
-    {"double", "float", "int64", "uint64", "int32", "uint32", "fixed32", "bool", "bytes"}
+    {"double", "float", "int64", "uint64", "int32", "uint32", "fixed32", "bool", "bytes", "string"}
 )
 
 _lock = threading.Lock()
@@ -112,8 +113,22 @@ def _declare_messages(file: FileDescriptorProto, declarations: str) -> None:
                 in_oneof = True
             case ["}"]:
                 in_oneof = False
+            case [map_key, map_value, name, "=", number] if map_key.startswith("map<"):
+                key, value = map_key[len("map<") : -1], map_value[:-1]
+                entry = _declare_map_entry(message, name, key, value)
+                _declare_field(message, entry, name, int(number), True, False)
             case [*label, kind, name, "=", number] if number.isdigit():
                 _declare_field(message, kind, name, int(number), bool(label), in_oneof)
+
+
+def _declare_map_entry(message: DescriptorProto, field: str, key: str, value: str) -> str:
+    """Declare the message that stands for an entry of a map; return its name."""
+    name = "".join(part.capitalize() for part in field.split("_")) + "Entry"
+    entry = message.nested_type.add(name=name)
+    entry.options.map_entry = True
+    _declare_field(entry, key, "key", 1, False, False)
+    _declare_field(entry, value, "value", 2, False, False)
+    return f"{message.name}.{name}"
 
 
 def _declare_field(

@@ -438,20 +438,20 @@ def make_examples(table: DataTable) -> list[Message]:
         proto.SequenceExample() if is_sequence else proto.Example() for _ in range(len(table))
     ]
     for name, column in table.columns.items():
-        key = name.encode("utf-8", "surrogateescape")
+        # Names in protocol buffers are valid UTF-8; those of other files may not be.
+        key = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         for row, message in enumerate(messages):
             value = column.get_value(row)
             if value is None:
                 continue
             if column.is_sequence:
-                entry = message.feature_lists.feature_list.add(key=key)
-                entry.value.SetInParent()
+                steps = message.feature_lists.feature_list[key]
                 for step in value:
-                    _fill_feature(entry.value.feature.add(), column.type, step)
+                    _fill_feature(steps.feature.add(), column.type, step)
                 continue
             features = message.context if is_sequence else message.features
             items = value if column.is_list else [value]
-            _fill_feature(features.feature.add(key=key).value, column.type, items)
+            _fill_feature(features.feature[key], column.type, items)
     return messages
 
 
