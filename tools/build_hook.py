@@ -23,7 +23,7 @@ class TracklightBuildHook(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """What this one build needs besides ``build-system.requires``."""
-        return build_web.find_requirements()
+        return build_web.list_requirements()
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         build_web.build()

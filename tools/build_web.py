@@ -35,7 +35,7 @@ NO_NPM = (
 NOT_SOURCES = {"node_modules", "test-results", "catalog"}
 
 
-def find_requirements() -> list[str]:
+def list_requirements() -> list[str]:
     """Return the Python packages that this machine needs to build the page."""
     return [NODE_PACKAGE] if is_stale() and not find_npm() else []
 

@@ -68,6 +68,7 @@ ANALYSIS = {
     "cluster_tasks": "jobs",
     "derived_metrics": "source",
     "media": "source",
+    "table_files": "source",
     "meshes": "source media",
     "pr_curves": "source media",
     "evaluation": "",

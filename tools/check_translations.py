@@ -76,7 +76,7 @@ def list_targets(text: str) -> list[str]:
     return sorted(re.findall(r"\]\(([^)\s]+)\)", text))
 
 
-def find_problems(templates: Path) -> list[str]:
+def list_problems(templates: Path) -> list[str]:
     """Compare all pages with the .pot files in a folder."""
     problems = []
     for name in list_pages():
@@ -113,7 +113,7 @@ def main() -> None:
         extract(Path(folder))
         if sys.argv[1:] == ["--update"]:
             update(Path(folder))
-        problems = find_problems(Path(folder))
+        problems = list_problems(Path(folder))
     for problem in problems:
         print(problem)
     sys.exit(f"{len(problems)} translations to do" if problems else 0)

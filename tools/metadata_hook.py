@@ -53,7 +53,7 @@ class TracklightMetadataHook(MetadataHookInterface):
         if metadata.get("urls"):  # from the PKG-INFO of an sdist, as is the README
             return
         try:
-            repository = find_repository(Path(self.root), str(self.config.get("repository", "")))
+            repository = get_repository(Path(self.root), str(self.config.get("repository", "")))
         except ValueError as error:
             sys.exit(f"tracklight: {error}")
         readme = Path(self.root, "README.md").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ class TracklightMetadataHook(MetadataHookInterface):
         metadata["urls"] = list_urls(repository.url)
 
 
-def find_repository(root: Path, configured: str = "") -> Repository:
+def get_repository(root: Path, configured: str = "") -> Repository:
     """Return the URL of the public repository, and where it is from.
 
     Args:
@@ -143,7 +143,7 @@ def list_urls(repository: str) -> dict[str, str]:
     """Return the project's links, under the labels that indexes know."""
     if not repository:
         return {}
-    files, _ = _find_file_urls(repository)
+    files, _ = _get_file_urls(repository)
     return {
         "Source": repository,
         "Documentation": f"{files}/docs/index.md",
@@ -156,7 +156,7 @@ def render_readme(text: str, repository: str) -> str:
     """Return the README with absolute links, or without relative ones if there is no repository."""
     if not repository:
         return _LINK.sub(r"\2", _IMAGE.sub("", _LANGUAGES.sub("", text)))
-    files, raw_files = _find_file_urls(repository)
+    files, raw_files = _get_file_urls(repository)
 
     def make_absolute(link: re.Match[str]) -> str:
         is_image, label, target = link.groups()
@@ -165,7 +165,7 @@ def render_readme(text: str, repository: str) -> str:
     return _LINK.sub(make_absolute, text)
 
 
-def _find_file_urls(repository: str) -> tuple[str, str]:
+def _get_file_urls(repository: str) -> tuple[str, str]:
     """Return the URLs below which files of the main branch are shown, and sent as they are."""
     host = urlsplit(repository).hostname or ""
     files, raw_files = next(

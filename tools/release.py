@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 from zipfile import ZipFile
 
-from tools.metadata_hook import VARIABLE, find_repository
+from tools.metadata_hook import VARIABLE, get_repository
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
@@ -35,7 +35,7 @@ def main() -> None:
     (sdist,) = DIST.glob("*.tar.gz")
     with tempfile.TemporaryDirectory() as folder:
         wheel = None
-        for python in find_pythons():
+        for python in list_pythons():
             # The versions ascend, and a wheel for the stable ABI is for all later ones.
             if wheel is None or "-abi3-" not in wheel.name:
                 wheel = build_wheel(python, sdist, Path(folder))
@@ -70,7 +70,7 @@ def report_repository() -> None:
     found = re.search(r'^repository = "(.*)"$', text, re.MULTILINE)
     assert found, "pyproject.toml has no repository field"
     try:
-        repository = find_repository(ROOT, found[1])
+        repository = get_repository(ROOT, found[1])
     except ValueError as error:
         sys.exit(f"release: {error}")
     if repository.url:
@@ -79,7 +79,7 @@ def report_repository() -> None:
         warn(f"the package has no links: {repository.origin}; {VARIABLE} sets the URL")
 
 
-def find_pythons() -> list[str]:
+def list_pythons() -> list[str]:
     """Return one interpreter of each supported version that is installed here."""
     found = []
     for minor in MINOR_VERSIONS:

@@ -95,7 +95,7 @@ def main() -> None:
             for name in names:
                 view = f"{url}?{VIEWS[name].format(logdir=logdir)}"
                 for theme in THEMES:
-                    _take(browser, view, _find_target(name, language, theme), name, theme)
+                    _take(browser, view, _get_target(name, language, theme), name, theme)
             browser.close()
 
 
@@ -153,7 +153,7 @@ def _serve(logdir: Path) -> Iterator[str]:
             process.terminate()
 
 
-def _find_target(name: str, language: str, theme: Theme) -> Path:
+def _get_target(name: str, language: str, theme: Theme) -> Path:
     suffixes = [".dark"] if theme == "dark" else []
     suffixes += [] if language == "en" else [f".{language.replace('-', '_')}"]
     folder = DOCS if name == "board" else DOCS / "dashboards"

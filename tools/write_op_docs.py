@@ -108,10 +108,10 @@ def iter_torch() -> Iterator[Row]:
     for name, names in arguments.items():
         plain = name.removesuffix("_") if not name.startswith("__") else name
         docs = (getattr(home, plain, None).__doc__ or "" for home in homes if hasattr(home, plain))
-        yield "torch", name, ",".join(names), find_torch_summary(docs), ""
+        yield "torch", name, ",".join(names), read_torch_summary(docs), ""
 
 
-def find_torch_summary(docs: Iterator[str]) -> str:
+def read_torch_summary(docs: Iterator[str]) -> str:
     """Return the first sentence after the signature."""
     for doc in docs:
         paragraphs = [part for part in doc.strip().split("\n\n") if part.strip()]

@@ -330,12 +330,12 @@ def get_hints(kind: type) -> dict[str, Any]:
     """Return the types of fields; named unions are subclasses of `Alias`."""
     aliases: dict[str, type[Alias]] = {}
     for base in reversed(kind.__mro__):
-        aliases |= _find_aliases(base.__module__)
+        aliases |= _list_aliases(base.__module__)
     return get_type_hints(kind, localns=aliases, include_extras=True)
 
 
 @cache
-def _find_aliases(module: str) -> dict[str, type[Alias]]:
+def _list_aliases(module: str) -> dict[str, type[Alias]]:
     """Return the named unions in a module; those of arrays need no name in TypeScript."""
     return {
         name: _JSON_NUMBER if value is JsonNumber else _make_alias(name, value)

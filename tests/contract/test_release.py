@@ -16,7 +16,7 @@ from tests.contract.pages import ROOT
 from tools import build_web, release, third_party
 from tools.metadata_hook import (
     VARIABLE,
-    find_repository,
+    get_repository,
     is_public,
     list_urls,
     parse_remote,
@@ -162,21 +162,21 @@ class TestRepository:
 
     def test_is_that_of_the_remote_origin(self, clone: Path) -> None:
         set_origin(clone, "git@host.example:owner/tracklight.git")
-        assert find_repository(clone) == (REPOSITORY, "the remote origin")
+        assert get_repository(clone) == (REPOSITORY, "the remote origin")
 
     def test_ignores_rewritten_urls(self, clone: Path) -> None:
         set_origin(clone, REPOSITORY)
         rewrite = ["url.https://proxy.example/.insteadOf", "https://host.example/"]
         subprocess.run(["git", "-C", str(clone), "config", *rewrite], check=True)
-        assert find_repository(clone).url == REPOSITORY
+        assert get_repository(clone).url == REPOSITORY
 
     def test_configured_url_comes_first_then_the_variable(
         self, clone: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         set_origin(clone, "https://host.example/fork/tracklight")
         monkeypatch.setenv(VARIABLE, f"{REPOSITORY}.git")
-        assert find_repository(clone) == (REPOSITORY, VARIABLE)
-        url, origin = find_repository(clone, "https://other.example/a/b/")
+        assert get_repository(clone) == (REPOSITORY, VARIABLE)
+        url, origin = get_repository(clone, "https://other.example/a/b/")
         assert (url, origin) == ("https://other.example/a/b", "`repository` in pyproject.toml")
 
     @pytest.mark.parametrize(
@@ -190,13 +190,13 @@ class TestRepository:
     def test_says_why_there_is_none(self, clone: Path, remote: str | None, reason: str) -> None:
         if remote:
             set_origin(clone, remote)
-        url, origin = find_repository(clone)
+        url, origin = get_repository(clone)
         assert url == "" and reason in origin
 
     def test_is_not_that_of_a_repository_around_the_sources(self, clone: Path) -> None:
         set_origin(clone, REPOSITORY)
         (clone / "unpacked").mkdir()
-        assert find_repository(clone / "unpacked") == ("", "the source tree is not a git clone")
+        assert get_repository(clone / "unpacked") == ("", "the source tree is not a git clone")
 
     def test_rejects_an_invalid_variable(
         self, clone: Path, monkeypatch: pytest.MonkeyPatch
@@ -205,7 +205,7 @@ class TestRepository:
         with pytest.raises(
             ValueError, match=f'{VARIABLE}: "tracklight" is not an https or SSH URL'
         ):
-            find_repository(clone)
+            get_repository(clone)
 
     @pytest.mark.parametrize("is_known", [True, False])
     def test_release_says_which_url_it_uses(
@@ -342,9 +342,9 @@ def test_finds_interpreters_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         shim.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-    assert release.find_pythons() == [str(folder / name)]
+    assert release.list_pythons() == [str(folder / name)]
     (folder / name).unlink()
-    assert release.find_pythons() == [sys.executable]
+    assert release.list_pythons() == [sys.executable]
 
 
 def test_workflow_builds_on_all_systems() -> None:

@@ -121,7 +121,7 @@ def test_chinese_pages_are_chinese(site: Path) -> None:
 
 def test_translations_are_complete(tmp_path: Path) -> None:
     check_translations.extract(tmp_path)
-    assert check_translations.find_problems(tmp_path) == []
+    assert check_translations.list_problems(tmp_path) == []
 
 
 def test_chinese_pages_use_the_terms_of_the_page() -> None:

@@ -10,9 +10,9 @@ from tracklight.formats.tensor_health import (
     STATS,
     WatchedTensor,
     compute_histogram,
-    find_non_finite,
-    find_origin,
     get_histogram_edges,
+    list_non_finite,
+    trace_origin,
 )
 from tracklight.types import Float32
 
@@ -31,17 +31,17 @@ CONSTANT = WatchedTensor("nan", "output", "convert_element_type")
 @pytest.mark.parametrize("given", [INPUT, CONSTANT])
 def test_non_finite_value_that_is_not_used_is_no_problem(given: WatchedTensor) -> None:
     tensors = [given, WatchedTensor("y", "output", "where", inputs=(0,))]
-    assert find_non_finite(make_health(3, 0), tensors).tolist() == []
-    assert find_non_finite(make_health(3, 1), tensors).tolist() == [0, 1]
+    assert list_non_finite(make_health(3, 0), tensors).tolist() == []
+    assert list_non_finite(make_health(3, 1), tensors).tolist() == [0, 1]
 
 
 def test_input_of_which_no_use_is_recorded_is_a_problem() -> None:
     tensors = [INPUT, WatchedTensor("y", "output", "Linear")]
-    assert find_non_finite(make_health(3, 0), tensors).tolist() == [0]
+    assert list_non_finite(make_health(3, 0), tensors).tolist() == [0]
     health = make_health(3, 0)
     health[1, 0] = np.nan  # not computed in this step
     tensors = [INPUT, WatchedTensor("y", "output", "Linear", inputs=(0,))]
-    assert find_non_finite(health, tensors).tolist() == [0]
+    assert list_non_finite(health, tensors).tolist() == [0]
 
 
 def test_input_that_makes_the_gradient_of_a_weight_non_finite_is_a_problem() -> None:
@@ -52,10 +52,10 @@ def test_input_that_makes_the_gradient_of_a_weight_non_finite_is_a_problem() -> 
         WatchedTensor("w", "gradient", of=1),
     ]
     health = make_health(1, 0, 0, 8)
-    rows = find_non_finite(health, tensors)
+    rows = list_non_finite(health, tensors)
     assert rows.tolist() == [0, 3]
-    assert find_origin(health, tensors, rows) == 0
-    assert find_non_finite(make_health(1, 0, 0, 0), tensors).tolist() == []
+    assert trace_origin(health, tensors, rows) == 0
+    assert list_non_finite(make_health(1, 0, 0, 0), tensors).tolist() == []
 
 
 def test_origin_is_computed_from_finite_tensors() -> None:
@@ -65,13 +65,13 @@ def test_origin_is_computed_from_finite_tensors() -> None:
         WatchedTensor("sum", "output", "sum", inputs=(1,)),
     ]
     health = make_health(0, 2, 1)
-    assert find_origin(health, tensors, find_non_finite(health, tensors)) == 1
+    assert trace_origin(health, tensors, list_non_finite(health, tensors)) == 1
 
 
 def test_gradients_of_a_skipped_step_are_no_problem() -> None:
     tensors = [WatchedTensor("w", "gradient")]
-    assert find_non_finite(make_health(1), tensors, is_skipped=True).tolist() == []
-    assert find_non_finite(make_health(1), tensors).tolist() == [0]
+    assert list_non_finite(make_health(1), tensors, is_skipped=True).tolist() == []
+    assert list_non_finite(make_health(1), tensors).tolist() == [0]
 
 
 def test_histogram_agrees_with_numpy() -> None:

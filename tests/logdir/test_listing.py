@@ -30,7 +30,7 @@ class Bucket:
     def put(self, key: str, size: int = 1, time_s: float = LONG_AGO_S) -> None:
         self.files[f"bucket/{key}"] = FileStat(size, int(time_s * 1e9), str(size))
 
-    def find_files(self, prefix: str) -> dict[str, FileStat]:
+    def list_below(self, prefix: str) -> dict[str, FileStat]:
         below = (prefix + "/", prefix)
         found = {
             key: stat

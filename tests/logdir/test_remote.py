@@ -19,7 +19,7 @@ from tracklight.index.catalog import Catalog
 from tracklight.logdir import remote, s3
 from tracklight.logdir.access import Root, fetch_local_copy, open_filesystem, parse_roots
 from tracklight.logdir.discover import Discovery, discover
-from tracklight.logdir.object_store import METER, follow_notifications, get_queue
+from tracklight.logdir.object_store import METER, find_queue, follow_notifications
 from tracklight.logdir.remote import RemoteFileSystem
 from tracklight.logdir.tail import EventFileTail, FileChange, detect_change, matches_fingerprint
 
@@ -206,7 +206,7 @@ def test_obstore_lists_and_reads_what_s3fs_does(put: Put) -> None:
     found = {
         key: remote.parse_file_stat(it) for key, it in fs.find("bucket/logs", detail=True).items()
     }
-    assert client.find_files("bucket/logs") == {
+    assert client.list_below("bucket/logs") == {
         key: stat for key, stat in found.items() if not key.endswith("/")
     }
     folders = client.list_folder("bucket/logs")
@@ -506,7 +506,7 @@ def test_notifications_replace_listings(put: Put, meter: Meter) -> None:
     with follow_notifications(connect_bucket_to_queue()):
         fs, path = open_filesystem(ROOT)
         assert len(discover(Root("", path), fs).runs) == 3
-        queue = get_queue()
+        queue = find_queue()
         assert queue is not None
         wait_until(lambda: queue.take("bucket/unrelated") is not None)
         meter.requests.clear()

@@ -83,7 +83,7 @@ def watch(
     for name, value in (("every", every), ("first", first), ("history", history)):
         if type(value) is not int or value < 0:
             raise ArgumentError(name, f"must be a number of steps, not {value!r:.100}")
-    framework, version = _find_framework(model)
+    framework, version = _detect_framework(model)
     rank = _get_rank(framework)
 
     def make_recorder() -> Recorder:
@@ -118,7 +118,7 @@ def watch(
     return WatchedFunction(model, make_recorder(), **options)
 
 
-def _find_framework(model: Any) -> tuple[str, str]:
+def _detect_framework(model: Any) -> tuple[str, str]:
     """Return the name and the version of the framework of a model."""
     keras = sys.modules.get("keras")
     if keras is not None and hasattr(keras, "Model") and isinstance(model, keras.Model):

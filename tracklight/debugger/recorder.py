@@ -46,9 +46,9 @@ from tracklight.formats.tensor_health import (
     SourceLocation,
     WatchedTensor,
     compute_histograms,
-    find_non_finite,
-    find_origin,
+    list_non_finite,
     make_tag,
+    trace_origin,
 )
 from tracklight.types import Float32
 from tracklight.util.parsing import is_library_path
@@ -216,8 +216,8 @@ class Recorder:
 
     def _find_bad(self, health: Float32, is_skipped: bool) -> int | None:
         """Return the tensor that was the first to become non-finite."""
-        rows = find_non_finite(health, self.tensors, is_skipped)
-        return find_origin(health, self.tensors, rows) if len(rows) else None
+        rows = list_non_finite(health, self.tensors, is_skipped)
+        return trace_origin(health, self.tensors, rows) if len(rows) else None
 
     def _write_step(
         self, recorded: _Step, get_samples: Callable[[], Mapping[int, Float32]] | None = None

@@ -49,7 +49,7 @@ from tracklight.fairness.data import (
     PandasSource,
     PolarsSource,
     check_columns,
-    find_data_path,
+    get_data_path,
     open_source,
     stack_scores,
     to_array,
@@ -140,7 +140,7 @@ def evaluate(
     source = open_source(data)
     specs = [parse_slice(spec) for spec in ([slices] if isinstance(slices, str) else slices)]
     columns = _Columns.create(source, label, prediction, weight, counterfactual, specs, where)
-    edges = _find_bucket_edges(source, specs)
+    edges = _compute_bucket_edges(source, specs)
     chunks = columns.iter_rows(source)
     first = next(chunks, None)
     if first is None:
@@ -198,7 +198,7 @@ def evaluate(
         task,
         model,
         used,
-        data_path=find_data_path(data),
+        data_path=get_data_path(data),
         where=where or "",
         bucket_edges=evaluator.encoder.bucket_edges,
     )
@@ -434,7 +434,7 @@ def _infer_from_labels(rows: _Rows, labels: _LabelEncoder) -> Task:
     return "regression" if rows.predictions.ndim == 1 else "multiclass"
 
 
-def _find_bucket_edges(
+def _compute_bucket_edges(
     source: DataSource, specs: Sequence[SliceSpec]
 ) -> dict[tuple[str, Buckets], tuple[float, ...]]:
     """Return the edges of bucket rules that depend on the data, from a sample of each column."""

@@ -70,7 +70,7 @@ def open_source(data: Any) -> DataSource:
     )
 
 
-def find_data_path(data: Any) -> str:
+def get_data_path(data: Any) -> str:
     """Return the absolute path or pattern of Parquet files; empty if it cannot be told."""
     if not isinstance(data, str | os.PathLike):
         return ""

@@ -141,7 +141,7 @@ class HealthReport(msgspec.Struct, frozen=True):
     """Encoded states of random number generators at the start of the step."""
 
 
-def find_non_finite(
+def list_non_finite(
     health: Float32, tensors: Sequence[WatchedTensor], is_skipped: bool = False
 ) -> Int64:
     """Return the rows of a step that are non-finite by mistake, in the order of computation.
@@ -159,7 +159,7 @@ def find_non_finite(
     rows = rows[np.argsort(health[rows, 0], kind="stable")]
     masks: set[int] = set()
     found = []
-    unused = _find_unused_inputs(health, tensors, set(rows.tolist()))
+    unused = _list_unused_inputs(health, tensors, set(rows.tolist()))
     for row in rows.tolist():
         tensor = tensors[row]
         if row in unused:
@@ -173,7 +173,7 @@ def find_non_finite(
     return np.array(found, np.int64)
 
 
-def _find_unused_inputs(
+def _list_unused_inputs(
     health: Float32, tensors: Sequence[WatchedTensor], bad: set[int]
 ) -> set[int]:
     """Return non-finite inputs and constants from which only finite tensors were computed.
@@ -213,7 +213,7 @@ def _is_mask(row: Float32, tensor: WatchedTensor) -> bool:
     return any(word in kind for word in _MASK_WORDS) or (is_given and is_constant)
 
 
-def find_origin(health: Float32, tensors: Sequence[WatchedTensor], rows: Int64) -> int:
+def trace_origin(health: Float32, tensors: Sequence[WatchedTensor], rows: Int64) -> int:
     """Return which of some non-finite rows of a step was computed from finite ones.
 
     Args:

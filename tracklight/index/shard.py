@@ -387,7 +387,7 @@ class Shard:
         file = self._by_run_and_path.get((found.run, found.path))
         if file is None:
             return None
-        origin = self._find_origin(file)
+        origin = self._trace_origin(file)
         if (
             origin is None
             or classify_change(origin.stat, origin.end, found.stat) is not FileChange.UNCHANGED
@@ -396,7 +396,7 @@ class Shard:
         self._load_stored(file)
         return None
 
-    def _find_origin(self, file: EventFile) -> SegmentOrigin | None:
+    def _trace_origin(self, file: EventFile) -> SegmentOrigin | None:
         """Return what was read of a file before, by this process or another one."""
         if file.is_read:
             return file.origin
@@ -413,7 +413,7 @@ class Shard:
         """Read what is new in one file; return whether anything changed."""
         try:
             fs = self._filesystems.get(file.path)
-            origin = self._find_origin(file)
+            origin = self._trace_origin(file)
             is_replaced = False
             if origin is not None and origin.fingerprint is not None:
                 change = detect_change(fs, file.path, origin.stat, origin.fingerprint, found.stat)
@@ -491,7 +491,7 @@ class ResultCache:
         """Return the stored result of each series, or None."""
         names = [(name, f"{query} {name}") for name in view.get_lookup_keys()]
 
-        def find_one(run: str, tag: str) -> Any:
+        def find_one(run: str, tag: str) -> Any | None:
             for name, full_name in names:
                 entry = self._cache.find((run, tag, full_name))
                 if entry is not None and entry[0] == versions[run] and view.accepts(name, entry[1]):

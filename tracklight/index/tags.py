@@ -398,7 +398,7 @@ class _TagGroup:
         # A series in two blocks of a run; series are numbered from 0.
         cell = owner * len(self._tags) + series
         is_bad = ~columns["is_increasing"] | (np.bincount(cell) > 1)[cell]
-        is_bad |= self._find_other_kinds(series, has_points)
+        is_bad |= self._select_other_kinds(series, has_points)
         is_rejected = np.zeros(len(runs), np.bool_)
         is_rejected[owner[is_bad]] = True
         kept = ~is_rejected[owner]
@@ -423,7 +423,7 @@ class _TagGroup:
             rows = np.flatnonzero(columns[f"{end}_step"] == best[series])
             choose_wall.at(wall, series[rows], columns[f"{end}_wall"][rows])
 
-    def _find_other_kinds(self, series: NDArray[Any], has_points: Bool) -> Bool:
+    def _select_other_kinds(self, series: NDArray[Any], has_points: Bool) -> Bool:
         """Return which series have another kind than the same series of the first run."""
         first, index = np.unique(series, return_index=True)
         is_unset = self._has_points[first] < 0

@@ -184,7 +184,7 @@ def parse_message(body: str) -> list[str]:
 _current: NotificationQueue | None = None
 
 
-def get_queue() -> NotificationQueue | None:
+def find_queue() -> NotificationQueue | None:
     """Return the queue that is followed by this process, if there is one."""
     return _current
 
@@ -379,7 +379,7 @@ Files = dict[str, FileStat]
 class Store(Protocol):
     """Lists keys without a scheme, such as ``bucket/folder/file``. Failures are OSError."""
 
-    def find_files(self, prefix: str) -> Files:
+    def list_below(self, prefix: str) -> Files:
         """Return all files below a folder, or the file of that name; counted as requests."""
 
     def list_folder(self, prefix: str) -> tuple[Files, list[str]]:
@@ -497,10 +497,10 @@ class StoreListing:
             try:
                 files, subfolders = self._store.list_folder(folder)
             except FileNotFoundError:  # also if only the bucket exists
-                return self._store.find_files(folder), []
+                return self._store.list_below(folder), []
             if self._is_known or len(subfolders) <= _MAX_UNKNOWN_FOLDERS:
                 return files, subfolders
-        return self._store.find_files(folder), []
+        return self._store.list_below(folder), []
 
     def _is_split(self, folder: str) -> bool:
         if not self._is_known:
@@ -543,11 +543,11 @@ class StoreListing:
         """List a folder; of a large one only its own files, and subfolders that are new."""
         try:
             if not self._is_large(folder):
-                return self._store.find_files(folder)
+                return self._store.list_below(folder)
             files, subfolders = self._store.list_folder(folder)
             for subfolder in subfolders:
                 if not self._key_counts[subfolder]:
-                    files |= self._store.find_files(subfolder)
+                    files |= self._store.list_below(subfolder)
         except FileNotFoundError:
             return {}
         except OSError as error:

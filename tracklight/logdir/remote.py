@@ -27,7 +27,7 @@ from tracklight.logdir.object_store import (
     Operation,
     StoreListing,
     count_pages,
-    get_queue,
+    find_queue,
 )
 from tracklight.logdir.s3 import S3Client, open_client
 
@@ -129,11 +129,11 @@ class RemoteFileSystem:
                 listing.files.append(ListedFile(directory, name, path, stat))
         return listing
 
-    def find_files(self, prefix: str) -> dict[str, FileStat]:
+    def list_below(self, prefix: str) -> dict[str, FileStat]:
         fs, client = self._connection
         if client is not None:
             METER.add("list")
-            files = client.find_files(prefix)
+            files = client.list_below(prefix)
             if files is not None:
                 METER.add("list", count_pages(len(files)) - 1)
                 return files
@@ -289,7 +289,7 @@ class RemoteHandle:
 
 def _find_queue(url: str) -> NotificationQueue | None:
     """Return the queue that reports changes of a store: only S3 sends them there."""
-    return get_queue() if EXTRAS.get(url.partition("://")[0].lower()) == "s3" else None
+    return find_queue() if EXTRAS.get(url.partition("://")[0].lower()) == "s3" else None
 
 
 def _check_scheme(url: str) -> None:

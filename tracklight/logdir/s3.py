@@ -58,7 +58,7 @@ class S3Client:
         self._lock = threading.Lock()
         self._failures = 0
 
-    def find_files(self, prefix: str) -> dict[str, FileStat] | None:
+    def list_below(self, prefix: str) -> dict[str, FileStat] | None:
         """Return all files below a folder; None to ask s3fs."""
 
         def list_all() -> dict[str, FileStat]:

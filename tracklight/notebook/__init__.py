@@ -184,7 +184,7 @@ def show_session(workspace: Any, height: int = HEIGHT_PX) -> Board:
     known = _session_boards.get(id(workspace))
     board = known[1] if known is not None and known[1].is_serving else _serve_session(workspace)
     _session_boards[id(workspace)] = (workspace, board)
-    show_frame(_find_instance(board), height)
+    show_frame(_wait_for_instance(board), height)
     return board
 
 
@@ -206,7 +206,7 @@ def _serve_session(workspace: Any) -> Board:
     return Board(create_catalog(folder, (), (), False, "2GB"), settings)
 
 
-def _find_instance(board: Board) -> Instance:
+def _wait_for_instance(board: Board) -> Instance:
     deadline = time.monotonic() + _MAX_START_S
     while time.monotonic() < deadline:
         for instance in list_instances():

@@ -503,7 +503,7 @@ class ChangeTracker:
         if run.files > 1:
             self._known[key] = _KnownPoints.of(series)
         if known is not None:
-            return series[known.find_new(series)]
+            return series[known.list_new(series)]
         return series if old is None else series[_count_known(series, old) :]
 
 
@@ -518,7 +518,7 @@ class _KnownPoints:
     def of(cls, series: Series) -> _KnownPoints:
         return cls(series.step, series.wall_time)
 
-    def find_new(self, series: Series) -> Int64:
+    def list_new(self, series: Series) -> Int64:
         """Return the indexes of points that are not known, wherever they are."""
         count = len(self.step)
         if np.array_equal(series.step[:count], self.step) and np.array_equal(

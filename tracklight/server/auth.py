@@ -220,7 +220,7 @@ class Authenticator:
         self._failed_attempts.add(address)
         return "wrong"
 
-    def find_user(self, request: Request) -> str:
+    def identify_user(self, request: Request) -> str:
         """Return the user of a request whose password was verified, or ""."""
         credentials = _find_basic_credentials(request)
         if credentials and self._hash_credentials(credentials) in self._verified:
@@ -442,7 +442,7 @@ class AccessMiddleware:
             await send(message)
 
         response = await self._find_response(request)
-        user = scope[USER_KEY] = self._find_user(request)
+        user = scope[USER_KEY] = self._identify_user(request)
         scope[WRITER_KEY] = self.policy.is_writer(user)
         await (response or self.app)(scope, receive, send_with_headers)
 
@@ -473,9 +473,9 @@ class AccessMiddleware:
             )
         return self._authenticator.find_token_redirect(request)
 
-    def _find_user(self, request: Request) -> str:
+    def _identify_user(self, request: Request) -> str:
         """Return the name of the user of a request that may pass, or "" if it has none."""
-        user = self._authenticator.find_user(request)
+        user = self._authenticator.identify_user(request)
         if user or not self.policy.user_header:
             return user
         # A second header may come from a client that the proxy did not check.

@@ -67,10 +67,10 @@ class DashboardRegistry:
         """The dashboards in the order of their tabs."""
         with self._lock:
             if self._entries is None:
-                self._entries = self._find_entries()
+                self._entries = self._load_entries()
             return self._entries
 
-    def _find_entries(self) -> dict[str, DashboardEntry]:
+    def _load_entries(self) -> dict[str, DashboardEntry]:
         from importlib.metadata import entry_points
 
         context = self._context

@@ -269,13 +269,13 @@ def _assign(names_by_age: Iterable[str]) -> dict[str, str]:
         if len(taken) == len(RUN_COLORS):
             break
         experiment = _SPLIT_SUFFIX.sub("", name)
-        color = assigned.get(experiment) or _find_free_color(name, taken)
+        color = assigned.get(experiment) or _pick_free_color(name, taken)
         taken.add(color)
         assigned[experiment] = assigned[name] = color
     return assigned
 
 
-def _find_free_color(name: str, taken: set[str]) -> str:
+def _pick_free_color(name: str, taken: set[str]) -> str:
     pool = RUN_COLORS[:_DISTINCT_COLORS] if len(taken) < _DISTINCT_COLORS else RUN_COLORS
     first = hash_run_name(name) % len(pool)
     return next(color for color in (*pool[first:], *pool[:first]) if color not in taken)

@@ -331,7 +331,7 @@ class Run:
         with event_writer.writer.override(self.writer):
             for name, value in values:
                 is_logged = _log_value(name, value, step)
-                if is_logged and _get_kind(value) is None:
+                if is_logged and _find_kind(value) is None:
                     self._record_scalar(name, value)
                 accepted &= is_logged
         return accepted
@@ -500,7 +500,7 @@ def _check_mapping(values: object) -> Mapping[str, Any]:
     return values
 
 
-def _get_kind(value: Any) -> type[_Value] | None:
+def _find_kind(value: Any) -> type[_Value] | None:
     """Return the class for the type of a value; None for a scalar."""
     if isinstance(value, (float, int)):
         return None
@@ -509,16 +509,16 @@ def _get_kind(value: Any) -> type[_Value] | None:
     if isinstance(value, str):
         return Text
     if isinstance(value, (list, tuple)) and value:
-        kinds = {_get_kind(item) for item in value}
+        kinds = {_find_kind(item) for item in value}
         return kinds.pop() if kinds <= {Image} or kinds <= {Text} else None
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return _get_array_kind(value)
+        return _find_array_kind(value)
     from tracklight.writer.media import is_image
 
     return Image if is_image(value) else None
 
 
-def _get_array_kind(array: Any) -> type[_Value] | None:
+def _find_array_kind(array: Any) -> type[_Value] | None:
     shape = tuple(array.shape)
     kind = getattr(array.dtype, "name", str(array.dtype))
     if kind.startswith(("str", "object", "bytes")):
@@ -529,7 +529,7 @@ def _get_array_kind(array: Any) -> type[_Value] | None:
 
 
 def _log_value(name: str, value: Any, step: int) -> bool:
-    kind = _get_kind(value)
+    kind = _find_kind(value)
     if kind is None:
         return summary.scalar(name, value, step)
     value = _wrap(kind, value)

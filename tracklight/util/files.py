@@ -322,7 +322,7 @@ class JsonFile(Generic[T]):
 
     def get_revision(self) -> str:
         """Return a text that changes with the content; empty if the file does not exist."""
-        return "-".join(map(str, _get_file_version(self.path) or ()))
+        return "-".join(map(str, _find_file_version(self.path) or ()))
 
     def update(self, edit: Callable[[T], T]) -> T:
         """Replace the content by ``edit(content)`` and return it.
@@ -340,7 +340,7 @@ class JsonFile(Generic[T]):
                     encoded = msgspec.json.format(msgspec.json.encode(content), indent=1)
                     old_version = self._cached[0]
                     write_atomic(self.path, encoded, sync=True)
-                    self._cached = _get_file_version(self.path), content
+                    self._cached = _find_file_version(self.path), content
                     old_bytes = old_version[1] if old_version else 0
                     _observed.get([]).append(FileUpdate(self.path, old_bytes, len(encoded)))
             except OSError as error:
@@ -355,7 +355,7 @@ class JsonFile(Generic[T]):
 
     def _read(self) -> T:
         """Return the content; the file is read again only if it has changed."""
-        version = _get_file_version(self.path)
+        version = _find_file_version(self.path)
         cached = self._cached
         if version != cached[0]:
             cached = self._cached = version, self._load()
@@ -383,7 +383,7 @@ class JsonFile(Generic[T]):
         _log.warning("%s", self.problem)
 
 
-def _get_file_version(path: Path) -> _Version | None:
+def _find_file_version(path: Path) -> _Version | None:
     try:
         stat = path.stat()
     except FileNotFoundError:

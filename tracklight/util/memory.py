@@ -58,7 +58,7 @@ def format_bytes(size_bytes: int) -> str:
     return f"{size / 1000:,.3g} TB"
 
 
-def find_memory_size() -> int:
+def get_memory_size() -> int:
     """Return the physical memory of this machine in bytes; 16 GiB if it cannot be told."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -99,7 +99,7 @@ def _find_glibc() -> Any | None:
 _START_TOLERANCE_S = 2.0
 
 
-def find_pid_namespace() -> str:
+def get_pid_namespace() -> str:
     """Return a text that is the same for all processes that see the same process ids.
 
     It changes when the machine is started again, and differs between containers. Empty where the

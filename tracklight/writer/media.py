@@ -113,7 +113,7 @@ def is_image(data: object) -> bool:
     return _find_figure(data) is not None or _is_pil_image(data)
 
 
-def _find_figure(data: Any) -> Any:
+def _find_figure(data: Any) -> Any | None:
     if hasattr(data, "savefig"):
         return data
     figure = getattr(data, "figure", None)  # an attribute of Matplotlib axes

@@ -19,7 +19,7 @@ from importlib import metadata
 from typing import Any, BinaryIO
 
 from tracklight.formats.hparams import RunStart
-from tracklight.util.memory import find_pid_namespace
+from tracklight.util.memory import get_pid_namespace
 from tracklight.writer import warnings
 
 # ---- environment
@@ -40,13 +40,13 @@ def collect_run_start() -> RunStart:
         command=" ".join([os.path.basename(sys.executable), *sys.argv]),
         directory=os.getcwd(),
         host=platform.node(),
-        user=_find_user(),
+        user=_get_user(),
         git_commit=find_git_revision() or "",
         platform=platform.platform(),
         python=platform.python_version(),
         versions=_list_versions(),
         pid=os.getpid(),
-        pid_namespace=find_pid_namespace(),
+        pid_namespace=get_pid_namespace(),
         wall_time=time.time(),
     )
 
@@ -105,7 +105,7 @@ def find_git_revision() -> str | None:
     return head + ("+" if _run_git("status", "--porcelain", "--untracked-files=no") else "")
 
 
-def _find_user() -> str:
+def _get_user() -> str:
     import getpass
 
     try:

@@ -19,7 +19,7 @@ from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import FormatError, LogError, UsageError
 from tracklight.formats.tfrecord import write_records
-from tracklight.util.memory import find_memory_size
+from tracklight.util.memory import get_memory_size
 
 
 def read(name: str, data: bytes, **limits: Any) -> DataTable:
@@ -207,4 +207,4 @@ def test_a_file_that_needs_too_much_memory_is_read_in_part() -> None:
 
 
 def test_the_default_limit_is_a_part_of_the_memory() -> None:
-    assert 0 < ReadLimits().max_bytes <= min(4 << 30, find_memory_size() // 4)
+    assert 0 < ReadLimits().max_bytes <= min(4 << 30, get_memory_size() // 4)

@@ -8,7 +8,7 @@ import pytest
 from tests.server.run_table.tables import LogBuilder
 from tracklight.errors import UsageError
 from tracklight.server.notes import RunNote
-from tracklight.server.run_table.filter_expression import find_matches, parse_quantity
+from tracklight.server.run_table.filter_expression import evaluate_filter, parse_quantity
 from tracklight.server.run_table.table import RunTable
 
 #: The page's tests use the same examples.
@@ -37,7 +37,7 @@ def table() -> RunTable:
 
 def pick(text: str, table: RunTable) -> str:
     return "".join(
-        name[-1] for name, hit in zip(table.names, find_matches(text, table), strict=True) if hit
+        name[-1] for name, hit in zip(table.names, evaluate_filter(text, table), strict=True) if hit
     )
 
 
@@ -52,7 +52,7 @@ def test_matches_the_same_runs_as_the_page(table: RunTable, text: str, expected:
 @pytest.mark.parametrize(("text", "message"), EXAMPLES["errors"])
 def test_errors_are_those_of_the_page(table: RunTable, text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        find_matches(text, table)
+        evaluate_filter(text, table)
     assert str(caught.value) == message
 
 
@@ -96,7 +96,7 @@ def test_fields_of_the_server(table: RunTable, text: str, expected: str) -> None
 )
 def test_unknown_fields_and_limits(table: RunTable, text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        find_matches(text, table)
+        evaluate_filter(text, table)
     assert message in str(caught.value)
 
 

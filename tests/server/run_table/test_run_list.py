@@ -7,17 +7,17 @@ from tests.server.run_table.tables import LogBuilder
 from tracklight.analysis.source import GroupQuery, RunSelection
 from tracklight.errors import ExpressionError, UsageError
 from tracklight.server.notes import RunNote
-from tracklight.server.run_table.name_columns import (
-    find_common_folder,
-    list_captures,
-    list_path_parts,
-    list_splits,
-)
 from tracklight.server.run_table.run_list import (
     RunListApi,
     RunListRequest,
     RunListResponse,
     RunListRow,
+)
+from tracklight.server.run_table.table import (
+    get_common_folder,
+    list_captures,
+    list_path_parts,
+    list_splits,
 )
 
 AUTO = {"newest": 2, "all_up_to": 3}
@@ -65,9 +65,9 @@ def test_the_alias_is_searched_and_the_folder_that_all_runs_are_in_is_known(
     page = read(api, filter='"fifth"')
     assert [name_of(row) for row in page.rows] == ["vit/s5/val"]
     assert page.common_folder == ""
-    assert find_common_folder(["a/b/c", "a/b/d/e", "a/bc/x"]) == "a/"
-    assert find_common_folder(["a/b/c", "a/b/d/e"]) == "a/b/"
-    assert find_common_folder(["a", "a/b"]) == find_common_folder([]) == ""
+    assert get_common_folder(["a/b/c", "a/b/d/e", "a/bc/x"]) == "a/"
+    assert get_common_folder(["a/b/c", "a/b/d/e"]) == "a/b/"
+    assert get_common_folder(["a", "a/b"]) == get_common_folder([]) == ""
 
 
 @pytest.mark.parametrize(

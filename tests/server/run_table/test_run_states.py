@@ -9,7 +9,7 @@ import pytest
 
 from tests.server.run_table.tables import NOW, LogBuilder
 from tracklight.formats.hparams import Status
-from tracklight.util.memory import find_pid_namespace, is_process_alive
+from tracklight.util.memory import get_pid_namespace, is_process_alive
 
 HOUR = 3600.0
 
@@ -69,16 +69,16 @@ def test_runs_below_a_record_share_its_state_and_activity() -> None:
     assert get_states(builder) == expected
 
 
-@pytest.mark.skipif(not find_pid_namespace(), reason="only Linux tells which processes there are")
+@pytest.mark.skipif(not get_pid_namespace(), reason="only Linux tells which processes there are")
 def test_a_killed_process_has_crashed_at_once() -> None:
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     now = time.time()
     builder = LogBuilder()
     for name, pid in (("alive", os.getpid()), ("killed", process.pid)):
         builder.add(name, times=(now - 48 * HOUR, now - 30 * HOUR))
-        builder.start(name, pid=pid, pid_namespace=find_pid_namespace(), wall_time=now)
+        builder.start(name, pid=pid, pid_namespace=get_pid_namespace(), wall_time=now)
     builder.add("fresh", times=(now - HOUR, now))
-    builder.start("fresh", pid=process.pid, pid_namespace=find_pid_namespace(), wall_time=now)
+    builder.start("fresh", pid=process.pid, pid_namespace=get_pid_namespace(), wall_time=now)
     expected = {"alive": "stalled", "killed": "stalled", "fresh": "running"}
     assert get_states(builder, now) == expected
     process.kill()
@@ -87,7 +87,7 @@ def test_a_killed_process_has_crashed_at_once() -> None:
     assert get_states(builder, now) == expected
 
 
-@pytest.mark.skipif(not find_pid_namespace(), reason="only Linux tells which processes there are")
+@pytest.mark.skipif(not get_pid_namespace(), reason="only Linux tells which processes there are")
 def test_a_reused_process_id_is_not_the_process() -> None:
     assert is_process_alive(os.getpid(), time.time())
     assert not is_process_alive(os.getpid(), 1e9)

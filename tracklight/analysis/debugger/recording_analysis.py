@@ -26,8 +26,8 @@ from tracklight.formats.tensor_health import (
     HealthReport,
     SourceLocation,
     WatchedTensor,
-    find_non_finite,
-    find_origin,
+    list_non_finite,
+    trace_origin,
 )
 from tracklight.types import Bool, Float32, Int64
 from tracklight.util.parsing import is_library_path
@@ -119,7 +119,7 @@ class RecordingAnalysis:
         bad: Bool = np.zeros(recording.health.shape[:2], bool)
         for row in np.flatnonzero((recording.health[:, :, 1:4] > 0).any(axis=(1, 2))).tolist():
             is_skipped = int(recording.step[row]) in skipped
-            bad[row, find_non_finite(recording.health[row], self._tensors, is_skipped)] = True
+            bad[row, list_non_finite(recording.health[row], self._tensors, is_skipped)] = True
         return bad
 
     def _has_role(self, *roles: str) -> Bool:
@@ -225,7 +225,7 @@ class RecordingAnalysis:
         recording = self.recording
         step = int(recording.step[row])
         report = next((it for it in recording.reports if it.step == step), None)
-        tensor = report.tensor if report is not None else self._find_origin(row)
+        tensor = report.tensor if report is not None else self._trace_origin(row)
         watched = self._tensors[tensor]
         health = recording.health[row, tensor]
         stack = [make_source_line(it) for it in report.stack] if report is not None else []
@@ -264,11 +264,11 @@ class RecordingAnalysis:
             return f"{types[0]} backward"
         return watched.type or watched.name
 
-    def _find_origin(self, row: int) -> int:
+    def _trace_origin(self, row: int) -> int:
         health, skipped = self.recording.health[row], self.recording.skipped_steps
         is_skipped = int(self.recording.step[row]) in skipped
-        rows = find_non_finite(health, self._tensors, is_skipped)
-        return find_origin(health, self._tensors, rows)
+        rows = list_non_finite(health, self._tensors, is_skipped)
+        return trace_origin(health, self._tensors, rows)
 
     def _describe_input(self, row: int, tensor: int) -> InputSummary:
         watched, health = self._tensors[tensor], self.recording.health[row, tensor]

@@ -31,7 +31,7 @@ from tracklight.analysis.tables.table import DataTable, concat_tables
 from tracklight.errors import FormatError, LogError, Message, UsageError, import_optional
 from tracklight.formats.tfrecord import HEADER_BYTES, Compression, iter_record_blocks, masked_crc32c
 from tracklight.types import Int64
-from tracklight.util.memory import find_memory_size, format_bytes
+from tracklight.util.memory import format_bytes, get_memory_size
 
 #: Suffixes of files that can be opened, for lists of files.
 DATA_SUFFIXES = (
@@ -63,7 +63,7 @@ class ReadLimits:
     max_rows: int = 1_000_000
     sampling_ratio: float = 1.0
     """Each row is read with this probability."""
-    max_bytes: int = field(default_factory=lambda: min(_MAX_TABLE_BYTES, find_memory_size() // 4))
+    max_bytes: int = field(default_factory=lambda: min(_MAX_TABLE_BYTES, get_memory_size() // 4))
     """Limit on the memory of the table; by default 4 GiB, or a quarter of the machine's memory."""
     seed: int = 0
 

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
+from tracklight.analysis.table_files import write_table
 from tracklight.dashboards.hparams.export import (
     iter_static_responses,
     make_export_table,
-    write_table,
 )
 from tracklight.dashboards.hparams.queries import (
     TrialRows,
@@ -129,7 +129,7 @@ class HParams(Dashboard):
     def export(self, request: ExportRequest) -> Blob:
         """Return the whole table as CSV, JSON, LaTeX or Markdown."""
         table, rows = self._select_rows(request, request.sessions, request.query)
-        return write_table(make_export_table(table, request, rows), request.format)
+        return write_table(make_export_table(table, request, rows), request.format, "hparams")
 
     def _select_rows(
         self, request: ReductionRequest, names: list[str] | None, query: TrialQuery | None

@@ -17,13 +17,13 @@ from tracklight.analysis.experiments.metrics import (
     make_reduction,
 )
 from tracklight.analysis.source import GroupQuery, Sentence
+from tracklight.analysis.table_files import ExportFormat
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32
 
 PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Step = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
 SessionNames = Annotated[list[str], msgspec.Meta(max_length=100_000)]
-ExportFormat = Literal["csv", "json", "latex", "markdown"]
 AxisScale = Literal["linear", "log", "quantile"]
 UInt8 = NDArray[np.uint8]
 

@@ -311,7 +311,7 @@ class TorchFile:
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._archive = open_archive(file)
-        self._folder = self._find_folder()
+        self._folder = self._get_folder()
         order = self._read_member("byteorder") if self._has("byteorder") else b"little"
         self._is_big_endian = order.strip() == b"big"
         root = load_pickle(self._read_member(_PICKLE))
@@ -348,7 +348,7 @@ class TorchFile:
                 error=error,
             ) from None
 
-    def _find_folder(self) -> str:
+    def _get_folder(self) -> str:
         for member in self._archive.namelist():
             if member == _PICKLE or member.endswith(f"/{_PICKLE}"):
                 return member.removesuffix(_PICKLE)

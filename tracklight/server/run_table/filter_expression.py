@@ -299,7 +299,7 @@ class _Parser(TokenParser[TokenKind]):
 # ---- evaluation
 
 
-def find_matches(text: str, table: RunTable) -> Bool:
+def evaluate_filter(text: str, table: RunTable) -> Bool:
     """Return which runs match an expression.
 
     Raises:

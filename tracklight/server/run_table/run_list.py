@@ -19,7 +19,7 @@ from tracklight.types import Int64
 from tracklight.util.memory import LruCache
 
 if TYPE_CHECKING:
-    from tracklight.server.run_table.query_result import QueryResult
+    from tracklight.server.run_table.queries import QueryResult
     from tracklight.server.run_table.table import RunTable
 
 MAX_PAGE_ROWS = 1000
@@ -151,7 +151,7 @@ class RunListApi:
         )
 
     def _run_query(self, request: RunQuery) -> QueryResult:
-        from tracklight.server.run_table.query_result import QueryResult
+        from tracklight.server.run_table.queries import QueryResult
 
         query = RunQuery(
             request.filter, request.show_hidden, request.sort, request.group_by, request.selection

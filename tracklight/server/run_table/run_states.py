@@ -39,7 +39,7 @@ from tracklight.formats.hparams import (
 from tracklight.logdir.discover import iter_ancestors
 from tracklight.server.source import LogOverview, LogSource, RunRow
 from tracklight.types import Bool, Float64
-from tracklight.util.memory import find_pid_namespace, is_process_alive
+from tracklight.util.memory import get_pid_namespace, is_process_alive
 
 T = TypeVar("T")
 
@@ -162,7 +162,7 @@ class StateTracker:
 
     rows: Sequence[RunRow]
     records: RunRecords
-    _namespace: str = field(default_factory=find_pid_namespace)
+    _namespace: str = field(default_factory=get_pid_namespace)
 
     def __post_init__(self) -> None:
         own_last = np.array([_to_float(row.last_wall) for row in self.rows], np.float64)

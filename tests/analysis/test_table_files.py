@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from tracklight.dashboards.hparams.export import ExportTable, write_table
+from tracklight.analysis.table_files import ExportTable, write_table
 
 TABLE = ExportTable(
     ["name", "l_r", "a|b"],
@@ -21,7 +21,7 @@ TABLE = ExportTable(
 
 
 def write(file_format: str) -> str:
-    return write_table(TABLE, file_format).content.decode()  # type: ignore[arg-type]
+    return write_table(TABLE, file_format, "hparams").content.decode()  # type: ignore[arg-type]
 
 
 def test_writes_csv() -> None:
@@ -65,4 +65,4 @@ def test_writes_latex() -> None:
     [("csv", "csv"), ("json", "json"), ("latex", "tex"), ("markdown", "md")],
 )
 def test_file_name_has_the_extension_of_the_format(file_format: str, extension: str) -> None:
-    assert write_table(TABLE, file_format).filename == f"hparams.{extension}"  # type: ignore[arg-type]
+    assert write_table(TABLE, file_format, "hparams").filename == f"hparams.{extension}"  # type: ignore[arg-type]
