@@ -40,19 +40,19 @@ PEERS = {
     "tensorboardX": "tensorboardX",
 }
 #: Required ratio; none for tensorboardX.
-LEAST = {
+MIN_RATIOS = {
     "scalar": {"torch": 20, "tensorflow": 50},
     "histogram": {"torch": 8, "tensorflow": 8},
 }
-MOST_IMPORT = 1.5
+MAX_IMPORT_RATIO = 1.5
 #: Of the training thread; the writer thread does the rest.
 MAX_HISTOGRAM_S = 60e-6
-LEAST_PER_S = 1e6
+MIN_PER_S = 1e6
 
 
 def measure(quick: bool) -> Iterator[Row]:
     peers = [peer for peer in PEERS if _is_there(peer)]
-    for kind in LEAST:
+    for kind in MIN_RATIOS:
         costs = _take_medians([*OURS, *peers], kind, 1 if quick else 5)
         for api in OURS:
             for peer in peers:
@@ -66,7 +66,7 @@ def measure_import(quick: bool) -> Iterator[Row]:
     pairs = [[_import_s(module) for module in modules] for _ in range(times)]
     ours, numpy = (Timing(tuple(seconds)) for seconds in zip(*pairs, strict=True))
     ratio = ours.median_s / numpy.median_s
-    must, reached = f"at most {MOST_IMPORT}x", ratio <= MOST_IMPORT
+    must, reached = f"at most {MAX_IMPORT_RATIO}x", ratio <= MAX_IMPORT_RATIO
     yield Row("`import tracklight.summary`", ours, f"{numpy}, numpy", ratio, must, reached)
 
 
@@ -92,7 +92,7 @@ def _compare(api: str, peer: str, kind: str, costs: dict[str, Cost]) -> Row:
         what += f" of {HISTOGRAM_SIZE:,} float32"
     ours, theirs = costs[api], costs[peer]
     ratio = min(theirs.cpu_s / ours.cpu_s, theirs.elapsed_s / ours.elapsed_s)
-    least = LEAST[kind].get(peer)
+    least = MIN_RATIOS[kind].get(peer)
     must = "" if least is None else f"at least {least:g}x"
     reached = None if least is None else ratio >= least
     if kind == "histogram" and least is not None:
@@ -115,8 +115,8 @@ def _measure_stream(peers: Sequence[str], count: int, times: int) -> Row:
         f"Scalars a second to a closed file, {count:,} of them",
         f"{per_s:,.0f} ({ours})",
         "; ".join(others),
-        must=f"at least {LEAST_PER_S:,.0f}",
-        reached=per_s >= LEAST_PER_S,
+        must=f"at least {MIN_PER_S:,.0f}",
+        reached=per_s >= MIN_PER_S,
     )
 
 

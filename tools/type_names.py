@@ -130,8 +130,8 @@ def _describe_bounds(meta: msgspec.Meta) -> str:
         "at least": meta.min_length,
         "at most": meta.max_length,
     }
-    said = [f"{word} {value:,}" for word, value in words.items() if value is not None]
-    return f" ({', '.join(said)})" if said else ""
+    bounds = [f"{word} {value:,}" for word, value in words.items() if value is not None]
+    return f" ({', '.join(bounds)})" if bounds else ""
 
 
 def describe_default(field: msgspec.structs.FieldInfo) -> str:

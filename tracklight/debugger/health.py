@@ -89,7 +89,7 @@ def compute_in_memory(
     """
     size = math.prod(shape)
     stride = get_sample_stride(size)
-    parallel, thread_number = _get_openmp_functions() if threads > 1 else (0, 0)
+    parallel, thread_number = _get_openmp_addresses() if threads > 1 else (0, 0)
     compute(address, size, kind, row, stride, sample, parallel, thread_number, threads)
     row[13] = 0
     if channel_axis is not None:
@@ -99,7 +99,7 @@ def compute_in_memory(
 
 
 @cache
-def _get_openmp_functions() -> tuple[int, int]:
+def _get_openmp_addresses() -> tuple[int, int]:
     """Return the addresses of ``GOMP_parallel`` and ``omp_get_thread_num``; 0 without OpenMP.
 
     PyTorch makes the OpenMP runtime that it uses visible to the whole process. Its threads wait for

@@ -59,10 +59,6 @@ def hash_key(*parts: str, size_bytes: int = 12) -> str:
 #: Matches the temporary files of `open_atomic`; killed processes leave some behind.
 TEMPORARY_GLOB = "*.part-*"
 
-_TARGET_OPEN_FILES = 65_536
-#: Windows has no limit that can be queried; this is the maximum of its C runtime.
-_WINDOWS_OPEN_FILES = 8192
-
 
 @contextmanager
 def open_atomic(path: Path, *, mode: int = 0o666, sync: bool = False) -> Iterator[BinaryIO]:
@@ -110,9 +106,11 @@ def make_temporary_path(path: Path) -> Path:
     return path.with_name(f".{path.name[:40]}.part-{os.getpid()}-{secrets.token_hex(4)}")
 
 
-#: The limit on open files to request, and the one of the C runtime on Windows.
-_WANTED_FILES = 65_536
-_WINDOWS_FILES = 8192
+# ---- open files
+
+_TARGET_OPEN_FILES = 65_536
+#: Windows has no limit that can be queried; this is the maximum of its C runtime.
+_WINDOWS_OPEN_FILES = 8192
 
 
 def get_open_file_limit() -> int:

@@ -6,6 +6,7 @@ import numpy as np
 
 from tracklight.analysis.experiments.hparam_columns import (
     build_hparam_columns,
+    format_number,
     should_use_log_scale,
 )
 from tracklight.analysis.experiments.importance import build_features
@@ -85,3 +86,9 @@ def test_one_text_does_not_turn_numbers_into_texts() -> None:
     (feature,) = build_features([column], np.arange(4))
     assert feature.is_ordered
     assert feature.is_missing.tolist() == [False, False, True, False]
+
+
+def test_numbers_are_written_as_in_javascript() -> None:
+    values = [0.0, 2.0, -1.5, 1e-05, 1.25e-06, 1e-07, 1.5e-10, 1e20, 1e21, 1.5e300, 0.1, 100.0]
+    texts = "0 2 -1.5 0.00001 0.00000125 1e-7 1.5e-10 100000000000000000000 1e+21 1.5e+300 0.1 100"
+    assert [format_number(value) for value in values] == texts.split()

@@ -151,6 +151,17 @@ def test_runs_without_a_value_are_the_last_group(api: RunListApi) -> None:
     assert groups[1].value == 0.2
 
 
+def test_keys_of_groups_are_numbers_as_the_page_writes_them() -> None:
+    builder = LogBuilder()
+    for name, rate in (("a", 1e-05), ("b", 2e-07), ("c", 3.0)):
+        builder.add(name, {"lr": rate}, {"loss": [1.0]})
+    builder.source.refresh()
+    api = RunListApi(builder.create_store().get_table)
+    page = read(api, group_by="hparam:lr")
+    assert [row.group.key for row in page.rows if row.group] == ["2e-7", "0.00001", "3"]
+    assert read(api, filter='hparam.lr ~ "^2e-7$"').matched == 1
+
+
 def test_queries_of_dashboards_are_resolved(api: RunListApi) -> None:
     selection = RunSelection(newest=None, off=["conv/s0/train"])
 

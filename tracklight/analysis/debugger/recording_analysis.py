@@ -225,7 +225,7 @@ class RecordingAnalysis:
         recording = self.recording
         step = int(recording.step[row])
         report = next((it for it in recording.reports if it.step == step), None)
-        tensor = report.tensor if report is not None else self._trace_origin(row)
+        tensor = report.tensor if report is not None else self._locate_origin(row)
         watched = self._tensors[tensor]
         health = recording.health[row, tensor]
         stack = [make_source_line(it) for it in report.stack] if report is not None else []
@@ -264,7 +264,7 @@ class RecordingAnalysis:
             return f"{types[0]} backward"
         return watched.type or watched.name
 
-    def _trace_origin(self, row: int) -> int:
+    def _locate_origin(self, row: int) -> int:
         health, skipped = self.recording.health[row], self.recording.skipped_steps
         is_skipped = int(self.recording.step[row]) in skipped
         rows = list_non_finite(health, self._tensors, is_skipped)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import IntEnum
 from typing import Any, Literal
 
@@ -207,3 +208,21 @@ def _get_type(kinds: set[type], declared: HParam | None) -> HParamType:
     if found:
         return "mixed"
     return "number" if declared and isinstance(declared.domain, Interval) else "string"
+
+
+def format_number(value: float) -> str:
+    """Return a number as JavaScript does.
+
+    Example:
+        >>> [format_number(value) for value in (2.0, 1e-05, 1e-07, 1e21)]
+        ['2', '0.00001', '1e-7', '1e+21']
+    """
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        text = f"{Decimal(repr(value)):f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    mantissa, _, exponent = f"{Decimal(repr(value)):e}".partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}e{int(exponent):+d}"

@@ -28,6 +28,7 @@ from tracklight.analysis.graphs.model import (
     format_shape,
 )
 from tracklight.types import Float64, Int32, Int64
+from tracklight.util.html import format_count
 
 _MAX_SUMMARY_TENSORS = 5
 _MAX_SUMMARY_OPS = 12
@@ -91,8 +92,8 @@ def iter_summary_lines(summary: GraphSummary) -> Iterator[str]:
     """Format a summary as lines of text."""
     counts = [(summary.edges, "edge"), (summary.control_edges, "control edge")]
     counts.append((summary.functions, "function"))
-    rest = [_format_count(number, noun) for number, noun in counts if number]
-    size = f"{_format_count(summary.nodes, 'node')} in {_format_count(summary.depth, 'level')}"
+    rest = [format_count(number, noun) for number, noun in counts if number]
+    size = f"{format_count(summary.nodes, 'node')} in {format_count(summary.depth, 'level')}"
     yield ", ".join([size, *rest])
     if summary.parameters:
         yield f"{summary.parameters:,} parameters"
@@ -102,10 +103,6 @@ def iter_summary_lines(summary: GraphSummary) -> Iterator[str]:
         tensors = (f"{it.name} {it.dtype} {it.shape}".replace("  ", " ") for it in summary.largest)
         yield f"largest tensors: {', '.join(tensors)}"
     yield from summary.problems
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _format_ops(ops: dict[str, int]) -> str:

@@ -12,13 +12,17 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.experiments.hparam_columns import CellState, HParamColumn, get_finite_range
+from tracklight.analysis.experiments.hparam_columns import (
+    CellState,
+    HParamColumn,
+    format_number,
+    get_finite_range,
+)
 from tracklight.analysis.experiments.metrics import Metric
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.dashboards.hparams.responses import (
@@ -169,24 +173,6 @@ def _format_cell(value: float, state: int, words: Sequence[str]) -> str | None:
     if state == CellState.TEXT:
         return words[int(value)]
     return ("true" if value else "false") if state == CellState.BOOL else format_number(value)
-
-
-def format_number(value: float) -> str:
-    """Return a number as JavaScript does.
-
-    Example:
-        >>> [format_number(value) for value in (2.0, 1e-05, 1e-07, 1e21)]
-        ['2', '0.00001', '1e-7', '1e+21']
-    """
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if value == 0 or 1e-6 <= abs(value) < 1e21:
-        text = f"{Decimal(repr(value)):f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    mantissa, _, exponent = f"{Decimal(repr(value)):e}".partition("e")
-    if "." in mantissa:
-        mantissa = mantissa.rstrip("0").rstrip(".")
-    return f"{mantissa}e{int(exponent):+d}"
 
 
 def _make_texts(texts: Sequence[str | None]) -> TrialColumn:

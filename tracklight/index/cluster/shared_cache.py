@@ -36,7 +36,7 @@ from tracklight.index.cache import (
 )
 from tracklight.index.pack import write_pack
 from tracklight.logdir.remote import EXTRAS
-from tracklight.util.files import open_atomic
+from tracklight.util.files import make_temporary_path, open_atomic
 
 #: A pack without a row in use is deleted when it is older than this, so that a process that is just
 #: downloading it can finish.
@@ -263,7 +263,7 @@ class SharedPackCache(PackCache):
     def _download(self, name: str, expected_hash: str) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         target = self.folder / name
-        temporary = target.with_name(f"{name}.part-{os.getpid()}-{time.monotonic_ns()}")
+        temporary = make_temporary_path(target)
         try:
             self._store.download(name, temporary)
             if _hash_file(temporary) == expected_hash:

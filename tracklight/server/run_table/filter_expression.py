@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import CellState
+from tracklight.analysis.experiments.hparam_columns import CellState, format_number
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.errors import ExpressionError, Message, UsageError
 from tracklight.server.run_table.run_columns import AT_FIELD, parse_metric_key
@@ -506,8 +506,3 @@ def parse_quantity(text: str) -> float | None:
     except (ValueError, OverflowError):
         return None
     return None if math.isnan(value) else value
-
-
-def format_number(value: float) -> str:
-    """Return a number as JavaScript does: integers without a fraction."""
-    return str(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)

@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import CellState
+from tracklight.analysis.experiments.hparam_columns import CellState, format_number
 from tracklight.analysis.source import RunQuery, RunSelection
 from tracklight.analysis.table_files import ExportCell, ExportTable, format_time, write_table
 from tracklight.errors import import_optional
 from tracklight.formats.hparams import HParamValue
 from tracklight.plugin import Blob
-from tracklight.server.run_table.filter_expression import evaluate_filter, format_number
+from tracklight.server.run_table.filter_expression import evaluate_filter
 from tracklight.server.run_table.table import PLAIN_KEYS, RunTable, TableColumn
 from tracklight.types import Bool, Float64, Int64, to_datetimes
 
