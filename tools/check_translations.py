@@ -2,7 +2,7 @@
 
 Extracts the texts of docs/ with Sphinx and compares them with docs/locale/zh_CN. ``--update``
 writes the texts that changed into the .po files: new ones are empty, and those that resemble an old
-one keep its translation, marked as fuzzy, until somebody has checked it.
+one keep its translation, marked as fuzzy, until it has been checked.
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ class Dashboard(ABC):
         """Return a text that changes with what users store through the dashboard.
 
         It is called after each request to a route that ``mutates`` and every few seconds, since
-        other servers of the log may share the stored data. Open pages are told when it changes.
+        other servers of the log may share the stored data. Open pages are notified when it changes.
         """
         return ""
 
@@ -229,5 +229,9 @@ class Dashboard(ABC):
 
         A GET of the path below ``api/v1/<name>/`` gets that response in the exported page, so that
         the web part works without a server. Without any, the export has no tab for the dashboard.
+
+        Example:
+            >>> def export_static(self, runs):
+            ...     yield "summary", self.read_summary(SummaryRequest(list(runs)))
         """
         return ()

@@ -8,7 +8,7 @@
     read-only = true
 
 The file in the current directory is used, or else the one in the user's configuration directory.
-The current directory may be a log that somebody else wrote. Settings that grant access, send data
+The current directory may be a log that someone else wrote. Settings that grant access, send data
 or write files are therefore accepted only from the user's own file or one given by ``--config``.
 
 TensorBoard's spellings work as well: ``_`` and ``-`` are the same in flags, and TensorBoard flags

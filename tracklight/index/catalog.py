@@ -432,7 +432,7 @@ class Catalog:
             raise PermissionError(f'"{path}" is outside the log directory')
 
     def _bump_version(self) -> None:
-        """Make clients and caches ask again, because a shard was lost or is back."""
+        """Make clients and caches request again, because a shard was lost or is back."""
         with self._version_lock:
             self.version += 1
 

@@ -261,7 +261,7 @@ def count_pages(keys: int) -> int:
 class RequestBudget:
     """A budget of requests per hour, as a token bucket.
 
-    Requests are never refused: what was asked for is read, and the budget may become negative by
+    Requests are never refused: what was requested is read, and the budget may become negative by
     at most one hour's worth. Callers that can wait ask `get_wait_s` first.
 
     Args:

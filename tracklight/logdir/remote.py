@@ -312,7 +312,7 @@ class Connection(NamedTuple):
     fs: Any
     """A file system of fsspec."""
     client: S3Client | None
-    """Is asked first, if there is one."""
+    """Queried first, if there is one."""
 
 
 _connections: dict[str, Future[Connection]] = {}

@@ -19,13 +19,13 @@ from tracklight.logdir.filesystem import FileStat
 
 T = TypeVar("T")
 
-#: After this many failures in a row, obstore is not asked any more.
+#: After this many failures in a row, obstore is no longer used.
 _MAX_FAILURES = 3
 
 #: Keys in one response.
 _CHUNK_KEYS = 1000
 
-#: How long credentials are used before botocore is asked for them again.
+#: How long credentials are used before they are requested from botocore again.
 _CREDENTIALS_S = 300
 
 #: s3fs and `RemoteFileSystem` repeat requests for longer.

@@ -245,6 +245,10 @@ class Log:
     def scalar(self, run: str, tag: str) -> Series:
         """Return all points of one scalar tag, as read-only arrays.
 
+        Args:
+            run: The name of the run.
+            tag: The name of the tag.
+
         Raises:
             RunNotFoundError: There is no such run; the message names the most similar one.
             TagNotFoundError: The run has no such tag; the message names the most similar one.

@@ -391,6 +391,10 @@ class Values(Sequence[Item]):
 
         Raises:
             LogError: No value was logged at this step.
+
+        Example:
+            >>> log.images("resnet/train", "input").at(100).to_arrays()[0].shape
+            (28, 28, 1)
         """
         matching = np.flatnonzero(self.step == step)
         if not len(matching):

@@ -86,7 +86,7 @@ class RootRow(msgspec.Struct):
 class StatusResponse(msgspec.Struct):
     """The state of the log; ``directories`` is given only while there are no runs.
 
-    ``read_only`` means that nobody can change notes, layouts and workspaces.
+    With ``read_only``, notes, layouts and workspaces cannot be changed.
     """
 
     version: str

@@ -173,9 +173,9 @@ class LiveUpdates:
         self.publish(name, event)
 
     def get_etag(self) -> str:
-        """Return a text that changes with every change that clients are told about."""
-        # Clients are told at the end of a refresh. Pages that open during a long one show what has
-        # been read so far.
+        """Return a text that changes with every change that is reported to clients."""
+        # Clients are notified at the end of a refresh. Pages that open during a long one show what
+        # has been read so far.
         progress = self.source.progress if self.refresher.is_loading else ""
         return f"{self.history.process}.{self.source.version}.{progress}"
 

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "tracklight.dashboards"
 
-#: How often changes by other servers are looked for.
+#: How often to check for changes by other servers.
 _MONITOR_INTERVAL_S = 2.0
 _MONITOR_STOP_TIMEOUT_S = 5.0
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")

@@ -144,7 +144,7 @@ def _find_refusal(request: Request) -> Response | None:
 
 
 def _get_change(request: Request) -> Change:
-    """Return where to note what a request changes; without an audit log nobody reads it."""
+    """Return where to note what a request changes; only an audit log reads it."""
     change: Change = request.scope.get(CHANGE_KEY) or Change()
     return change
 
@@ -288,7 +288,7 @@ async def read_body(request: Request, max_bytes: int = _MAX_BODY_BYTES) -> bytes
                         max_mb=max_bytes >> 20,
                     ),
                 )
-    except ClientDisconnect as error:  # nobody receives the response, but it is not our fault
+    except ClientDisconnect as error:  # the client is gone, which is not an error here
         raise HttpError(
             408, Message("http.disconnected", "the client disconnected during its request")
         ) from error

@@ -398,7 +398,7 @@ def _treat_sigterm_as_interrupt() -> Iterator[None]:
 class TimeoutProtocol(H11Protocol):
     """Close connections that stall while sending a request or reading a response.
 
-    Such a client delays nobody else, but it would occupy a connection and the memory of its
+    Such a client does not delay others, but it would occupy a connection and the memory of its
     response as long as it likes.
     """
 

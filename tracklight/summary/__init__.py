@@ -131,6 +131,7 @@ class FileWriter(EventWriter, SummaryWriter):
 
     @skip_autograph
     def close(self) -> None:
+        """Write all records and close the file. Further values are not accepted."""
         event_writer.writer.replace(self, None)
         super().close()
 
@@ -228,6 +229,11 @@ def set_step(step: object) -> None:
 
     Args:
         step: An int, or in a ``tf.function`` a tensor or variable.
+
+    Example:
+        >>> tracklight.summary.set_step(100)
+        >>> tracklight.summary.get_step()
+        100
     """
     event_writer.step.set(step)
 
@@ -270,6 +276,9 @@ def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
     Args:
         writer: The writer; by default the default writer.
         name: Ignored; accepted for compatibility with TensorFlow.
+
+    Example:
+        >>> tracklight.summary.flush()  # before another program reads the log
     """
     if is_tracing():
         from tracklight.writer.tf_function import call_when_run

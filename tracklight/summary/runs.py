@@ -136,6 +136,9 @@ class Config(dict[str, Any]):
             *values: Mappings or ``argparse.Namespace`` objects.
             allow_val_change: Ignored; accepted for compatibility with W&B.
             **named: Hyperparameters by name.
+
+        Example:
+            >>> run.config.update({"lr": 0.1}, batch_size=32)
         """
         mappings = [vars(item) if isinstance(item, Namespace) else item for item in values]
         before = dict(self)
@@ -145,6 +148,7 @@ class Config(dict[str, Any]):
             self._on_change()
 
     def setdefault(self, name: str, default: Any = None) -> Any:
+        """Return a hyperparameter, after setting it to ``default`` if it is not set yet."""
         if name not in self:
             self[name] = default
         return self[name]
@@ -301,6 +305,12 @@ class Run:
 
         Args:
             failed: Record the run as failed.
+
+        Example:
+            >>> run = tracklight.run("logs/first")
+            >>> run.log({"loss": 0.5})
+            True
+            >>> run.finish()
         """
         self._finish(failed, None)
 

@@ -59,7 +59,7 @@ def format_bytes(size_bytes: int) -> str:
 
 
 def get_memory_size() -> int:
-    """Return the physical memory of this machine in bytes; 16 GiB if it cannot be told."""
+    """Return the physical memory of this machine in bytes; 16 GiB if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):

@@ -7,7 +7,7 @@ A snapshot is a pickle of lists and dicts, which is read without Python's unpick
 - ``frames`` of blocks and calls: the stack that allocated or freed, innermost frame first.
 
 The structure is documented at https://docs.pytorch.org/docs/stable/torch_cuda_memory.html. Sizes in
-traces are those that the program asked for. Blocks have both that and the rounded size.
+traces are those that the program requested. Blocks have both that and the rounded size.
 
 JAX writes device memory profiles in the format of pprof
 (https://github.com/google/pprof/blob/main/proto/profile.proto).

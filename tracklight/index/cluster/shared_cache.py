@@ -6,7 +6,7 @@ Each process keeps its packs in its own cache folder as before, and publishes ev
 writes. A process that starts downloads the packs that it does not have, so that it reads only what
 is newer than they are. Names contain the hash of the content: a pack that arrives incomplete or
 damaged is not used, and the same content is published once. An object appears when it is complete;
-in a folder it is written under a temporary name. Nobody locks anything: packs are immutable, of two
+in a folder it is written under a temporary name. There are no locks: packs are immutable, of two
 packs with the same rows the later one is used, and the other one is deleted after a while.
 
 A store that fails never stops a server: it warns once and continues with its own cache.

@@ -5,7 +5,7 @@ The state of a run follows from what is known about it, in this order:
 1. A record of its end (`tracklight.run`, HParams): *finished* or *crashed*. It counts only until
    something is logged after it, since a directory may be used for a second training.
 2. Something was logged in the last minutes: *running*.
-3. A record of its start, but none of its end: *crashed* if its process is gone, which can be told
+3. A record of its start, but none of its end: *crashed* if its process is gone, which is known
    on the same machine, or after a day without data; otherwise *stalled*.
 4. No record at all, as in most logs of other programs: *inactive*.
 
