@@ -289,7 +289,7 @@ class TorchWatcher:
             if not self._filter.matches(name, kind, get_dtype(tensor)):
                 return
             rows = [*input_rows, *(self._find_row(it) for it in inputs)]
-            axis = _get_channel_axis(kind, tensor)
+            axis = _find_channel_axis(kind, tensor)
             row = self._recorder.add(
                 WatchedTensor(
                     name=name,
@@ -486,7 +486,7 @@ class TorchWatcher:
     def _compute(self, row: int, tensor: torch.Tensor) -> None:
         order, self._order = self._order, self._order + 1
         with torch._C.DisableTorchFunction():
-            axis = _get_channel_axis(self._recorder.tensors[row].type, tensor)
+            axis = _find_channel_axis(self._recorder.tensors[row].type, tensor)
             if tensor.is_cpu and tensor.layout == torch.strided:
                 self._memory_rows.compute(row, order, tensor, axis)
                 return
@@ -597,7 +597,7 @@ def _iter_nested(values: Iterable[Any]) -> Iterator[torch.Tensor]:
         yield from _iter_tensors(value)
 
 
-def _get_channel_axis(kind: str, tensor: torch.Tensor) -> int | None:
+def _find_channel_axis(kind: str, tensor: torch.Tensor) -> int | None:
     """Return the axis of the units of an activation that may be dead."""
     if "relu" not in kind.lower() or "backward" in kind or tensor.ndim < 2:
         return None

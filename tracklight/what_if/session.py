@@ -10,15 +10,15 @@ import numpy as np
 from tracklight.analysis.predictors.base import ColumnPredictor, Task, find_prediction_columns
 from tracklight.analysis.predictors.python_models import Output, wrap_model
 from tracklight.analysis.tables.columns import DataColumn, make_column
-from tracklight.analysis.tables.objects import TableKind, find_table_kind, to_table
+from tracklight.analysis.tables.objects import TableKind, detect_table_kind, to_table
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.counterfactuals import (
     compute_distances,
-    find_candidates,
-    find_counterfactuals,
     get_embedding,
+    list_counterfactuals,
     make_flip_test,
     search_edits,
+    select_candidates,
 )
 from tracklight.analysis.what_if.distances import DistanceFunction, DistanceSpace, Metric
 from tracklight.analysis.what_if.workspace import Workspace, decide
@@ -81,7 +81,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         distance: RowDistance | None = None,
     ) -> None:
         table = to_table(data, names)
-        kind = find_table_kind(data)
+        kind = detect_table_kind(data)
         if class_names is None and label is not None:
             class_names = _find_class_names(data, label)
         models = model if isinstance(model, Mapping) else {"model": model}
@@ -317,9 +317,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         Returns:
             A table with ``row``, ``distance``, the prediction, and all features.
         """
-        candidates = find_candidates(self.workspace, model, row, threshold)
+        candidates = select_candidates(self.workspace, model, row, threshold)
         column, metric, function = self._choose_distance(distance, embedding)
-        found = find_counterfactuals(
+        found = list_counterfactuals(
             self.workspace,
             row,
             candidates,
@@ -374,9 +374,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         """
         workspace = self.workspace
         workspace.check_can_predict(model)
-        candidates = find_candidates(self.workspace, model, row, threshold)
+        candidates = select_candidates(self.workspace, model, row, threshold)
         space = workspace.get_space()
-        sources = find_counterfactuals(workspace, row, candidates, count=20)
+        sources = list_counterfactuals(workspace, row, candidates, count=20)
         results = search_edits(
             space,
             workspace.table,

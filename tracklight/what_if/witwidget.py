@@ -21,7 +21,7 @@ import numpy as np
 from tracklight.analysis.predictors.base import Predictor, Task
 from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
 from tracklight.analysis.predictors.python_models import CallablePredictor, convert_table
-from tracklight.analysis.tables.objects import TableKind, find_table_kind
+from tracklight.analysis.tables.objects import TableKind, detect_table_kind
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import DistanceFunction
 from tracklight.errors import UsageError, import_optional
@@ -102,7 +102,7 @@ class WitConfigBuilder:
         Raises:
             UsageError: The examples or a model are invalid.
         """
-        kind = find_table_kind(self._examples)
+        kind = detect_table_kind(self._examples)
         label = self._target
         if isinstance(label, int) and self._feature_names is not None:
             label = self._feature_names[label]

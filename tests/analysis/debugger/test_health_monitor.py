@@ -78,7 +78,7 @@ def check(catalog: Catalog, monitor: HealthMonitor, *, is_new: bool = True) -> l
     monitor.remove_runs(delta.removed)
     monitor.add_runs([*delta.added, *delta.changed], is_new=is_new)
     found = []
-    while monitor.get_delay_s() is not None:
+    while monitor.find_delay_s() is not None:
         changes = monitor.check_next()
         assert changes.is_new == is_new
         found += [f"+{it.alert.kind}" for it in changes.found]
@@ -127,7 +127,7 @@ def test_healthy_recordings_and_chosen_kinds(tmp_path: Path) -> None:
     assert check(catalog, monitor) == []
     monitor = HealthMonitor(catalog, [AlertKind.NAN])
     monitor.add_runs(["run"], is_new=True)
-    assert monitor.get_delay_s() is None
+    assert monitor.find_delay_s() is None
 
 
 def test_problem_that_ends_is_resolved_and_not_reported_again(tmp_path: Path) -> None:
@@ -175,10 +175,10 @@ def test_waits_after_a_check_that_took_long(tmp_path: Path) -> None:
     times = iter([0.0, 100.0, 103.0, 105.0])
     monitor = HealthMonitor(catalog, frozenset(AlertKind), clock=lambda: next(times))
     monitor.add_runs(catalog.refresh().added, is_new=True)
-    assert monitor.get_delay_s() == 0
+    assert monitor.find_delay_s() == 0
     monitor.check_next()
     monitor.add_runs(["run"], is_new=True)
-    assert monitor.get_delay_s() == 28
+    assert monitor.find_delay_s() == 28
 
 
 def test_nan_in_dumps_is_left_to_the_dump_monitor(dumps_folder: Path) -> None:

@@ -10,7 +10,7 @@ from tracklight.analysis.embeddings.density import (
     NO_COLOR,
     TILE_PX,
     DensityIndex,
-    find_regions,
+    compute_regions,
 )
 from tracklight.types import Float32, Int64
 
@@ -99,12 +99,12 @@ def test_finds_points_inside_an_outline() -> None:
     index = DensityIndex(layout)
     box = np.array([[6, 6], [10, 6], [10, 10], [6, 10]], float)
     inside = ((layout >= 6) & (layout <= 10)).all(axis=1)
-    assert index.find_inside(box).tolist() == np.flatnonzero(inside).tolist()
+    assert index.list_inside(box).tolist() == np.flatnonzero(inside).tolist()
     # The right angle is at the lower left.
     triangle = np.array([[6, 6], [10, 6], [6, 10]], float)
     below = inside & (layout.sum(axis=1) < 16)
-    assert index.find_inside(triangle).tolist() == np.flatnonzero(below).tolist()
-    assert len(index.find_inside(box + 1e6)) == 0
+    assert index.list_inside(triangle).tolist() == np.flatnonzero(below).tolist()
+    assert len(index.list_inside(box + 1e6)) == 0
 
 
 def test_equal_points_are_one_pixel() -> None:
@@ -124,7 +124,7 @@ def test_regions_are_the_clusters(dimensions: int) -> None:
         ]
     ).astype(np.float32)
     truth = np.repeat(np.arange(4), sizes)
-    found = find_regions(layout)
+    found = compute_regions(layout)
     assert len(found.peaks) == 4
     assert np.linalg.norm(found.peaks - centers, axis=1).max() < 1
     dense = found.regions >= 0
@@ -135,9 +135,9 @@ def test_regions_are_the_clusters(dimensions: int) -> None:
 
 def test_one_cloud_is_one_region() -> None:
     layout = np.random.default_rng(2).normal(size=(3000, 2)).astype(np.float32)
-    assert len(find_regions(layout).peaks) == 1
+    assert len(compute_regions(layout).peaks) == 1
 
 
 def test_few_or_equal_points_have_no_regions_to_tell_apart() -> None:
-    assert len(find_regions(np.zeros((3, 2), np.float32)).peaks) == 0
-    assert len(find_regions(np.zeros((50, 2), np.float32)).peaks) == 1
+    assert len(compute_regions(np.zeros((3, 2), np.float32)).peaks) == 0
+    assert len(compute_regions(np.zeros((50, 2), np.float32)).peaks) == 1

@@ -21,7 +21,7 @@ from tracklight.analysis.predictors.http_models import (
     JsonEndpointPredictor,
     KservePredictor,
     ServingRestPredictor,
-    find_path,
+    extract_path,
     parse_path,
 )
 from tracklight.analysis.tables.objects import to_table
@@ -198,8 +198,8 @@ def test_only_allowed_hosts_can_be_reached() -> None:
 
 def test_paths_into_responses() -> None:
     assert parse_path("a.b[0][*].c") == ["a", "b", 0, "*", "c"]
-    assert find_path({"a": [[1, 2], [3]]}, parse_path("a[*][0]"), "url") == [1, 3]
-    assert find_path([1], parse_path(""), "url") == [1]
+    assert extract_path({"a": [[1, 2], [3]]}, parse_path("a[*][0]"), "url") == [1, 3]
+    assert extract_path([1], parse_path(""), "url") == [1]
     with pytest.raises(UsageError, match="is not a path"):
         parse_path("a[x")
 

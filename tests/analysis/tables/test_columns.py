@@ -54,7 +54,7 @@ def test_values_survive_a_round_trip_and_selection(values: list[object]) -> None
     joined = concat_columns([column, column])
     assert [joined.get_value(row) for row in range(len(joined))] == values * 2
     missing = [value is None or value == [] for value in values]
-    assert column.find_missing().tolist() == missing
+    assert column.select_missing().tolist() == missing
 
 
 def test_selection_of_all_rows_copies_nothing() -> None:

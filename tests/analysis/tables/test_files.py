@@ -157,7 +157,7 @@ def test_arrow_lists_are_vectors(kind: Any) -> None:
     table = pyarrow.table({"v": pyarrow.array([[9.0, 9.0], *rows], kind)}).slice(1)
     column = to_table(table).get_column("v")
     assert [column.get_value(row) for row in range(3)] == rows
-    assert column.type == "float" and column.find_missing().tolist() == [False, True, False]
+    assert column.type == "float" and column.select_missing().tolist() == [False, True, False]
 
 
 def test_missing_items_of_arrow_lists() -> None:
@@ -179,7 +179,7 @@ def test_numpy_arrays() -> None:
     table = to_table(np.arange(6).reshape(3, 2), ["a", "b"])
     assert table.to_rows() == [{"a": 0, "b": 1}, {"a": 2, "b": 3}, {"a": 4, "b": 5}]
     images = to_table(np.zeros((2, 4, 4)))
-    assert images.get_column("feature_0").get_list_length() == 16
+    assert images.get_column("feature_0").find_list_length() == 16
     structured = np.array([(1, b"x")], dtype=[("n", "i4"), ("s", "S3")])
     assert to_table(structured).to_rows() == [{"n": 1, "s": "x"}]
     with pytest.raises(UsageError, match="1 names were given for 2 columns"):

@@ -9,7 +9,7 @@ import pytest
 
 from tracklight.analysis.tables.columns import DataColumn, make_column
 from tracklight.analysis.tables.table import DataTable
-from tracklight.analysis.what_if.distances import DistanceSpace, find_equal_rows
+from tracklight.analysis.what_if.distances import DistanceSpace, select_equal_rows
 
 EQUAL = [[1.0, 2.0, 4.0], [1.5, None, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 5.0]]
 RAGGED = [[1.0, 2.0], [1.5], None, [], [3.0, None, 0.5], [1.0, 2.5]]
@@ -72,7 +72,7 @@ def test_vectors_of_float32_are_compared_in_blocks() -> None:
 )
 def test_rows_with_the_same_value_are_found(values: list[Any], expected: list[bool]) -> None:
     table = DataTable([make_column("x", values)])
-    assert find_equal_rows(table, 0, ["x"]).tolist() == expected
+    assert select_equal_rows(table, 0, ["x"]).tolist() == expected
 
 
 def test_spread_of_many_values_with_missing_ones() -> None:

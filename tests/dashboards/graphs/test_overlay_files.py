@@ -12,7 +12,7 @@ from tracklight.analysis.graphs.graph_index import GraphIndex
 from tracklight.analysis.graphs.graphdef import build_graph
 from tracklight.dashboards.graphs.overlays import (
     apply_overlay,
-    find_unknown_names,
+    list_unknown_names,
     parse_overlay_file,
     subtract_scales,
 )
@@ -98,4 +98,4 @@ def test_differences_need_values_in_both_columns() -> None:
 
 def test_names_that_are_not_in_the_graph_are_found() -> None:
     names = dict.fromkeys(["a", "a/x", "a/y:0", "c", "a/x/y"], 1.0)
-    assert find_unknown_names(GRAPH, names) == ["c", "a/x/y"]
+    assert list_unknown_names(GRAPH, names) == ["c", "a/x/y"]

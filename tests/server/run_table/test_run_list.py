@@ -159,7 +159,7 @@ def test_keys_of_groups_are_numbers_as_the_page_writes_them() -> None:
     api = RunListApi(builder.create_store().get_table)
     page = read(api, group_by="hparam:lr")
     assert [row.group.key for row in page.rows if row.group] == ["2e-7", "0.00001", "3"]
-    assert read(api, filter='hparam.lr ~ "^2e-7$"').matched == 1
+    assert read(api, filter='lr ~ "^2e-7$"').matched == 1
 
 
 def test_queries_of_dashboards_are_resolved(api: RunListApi) -> None:

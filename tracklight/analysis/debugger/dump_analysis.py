@@ -159,10 +159,10 @@ class DumpAnalysis:
     def _is_bad(self, ref: _TensorRef) -> bool:
         if ref.is_trace:
             return bool(self.dump.traces.health[ref.row] == Health.NON_FINITE)
-        index = self._get_tensor(ref)
+        index = self._find_tensor(ref)
         return index is not None and bool(self.dump.executions.health[index] == Health.NON_FINITE)
 
-    def _get_tensor(self, ref: _TensorRef) -> int | None:
+    def _find_tensor(self, ref: _TensorRef) -> int | None:
         """Return the row of an output of an execution in the columns of tensors."""
         ends = self.dump.executions.tensor_end
         index = (int(ends[ref.row - 1]) if ref.row else 0) + ref.slot

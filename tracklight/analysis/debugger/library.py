@@ -402,7 +402,7 @@ class HealthMonitor:
         self._firing = {key: it for key, it in self._firing.items() if it.run not in removed}
         self._reported = {key for key in self._reported if key[0] not in removed}
 
-    def get_delay_s(self) -> float | None:
+    def find_delay_s(self) -> float | None:
         """Return how long to wait before the next check; None if nothing is to be checked."""
         return max(self._next_check_s - self._clock(), 0.0) if self._pending else None
 

@@ -2,7 +2,7 @@
 
 `DensityIndex` sorts points along a Z-order curve, on which the points of any tile of the quadtree
 are consecutive. A tile is then a histogram of a slice: ten million points need no precomputed
-pyramid. `find_regions` finds the peaks of the density and the points around them.
+pyramid. `compute_regions` finds the peaks of the density and the points around them.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class DensityIndex:
         nearest = int(squares.argmin())
         return int(self._order[points[nearest]]) if squares[nearest] <= radius**2 else None
 
-    def find_inside(self, outline: Float64, passing: Bool | None = None) -> Int32:
+    def list_inside(self, outline: Float64, passing: Bool | None = None) -> Int32:
         """Return the points inside a polygon (even-odd rule), in ascending order.
 
         Args:
@@ -290,7 +290,7 @@ class DenseRegions:
     counts: Int32
 
 
-def find_regions(layout: Float32) -> DenseRegions:
+def compute_regions(layout: Float32) -> DenseRegions:
     """Return the dense regions of a layout with two or three dimensions.
 
     The density is estimated on a grid. Each cell belongs to the peak that is reached by going
@@ -412,19 +412,19 @@ def _merge_peaks(peaks: Int64, density: Float64) -> Int64:
             saddles[pair] = max(height, saddles.get(pair, 0.0))
     parents = {int(peak): int(peak) for peak in np.unique(peaks)}
 
-    def find_root(peak: int) -> int:
+    def get_root(peak: int) -> int:
         while parents[peak] != peak:
             parents[peak] = peak = parents[parents[peak]]
         return peak
 
     # From the highest saddle down, as water would connect the peaks.
     for (one, other), height in sorted(saddles.items(), key=lambda item: -item[1]):
-        both = find_root(one), find_root(other)
+        both = get_root(one), get_root(other)
         low, high = sorted(both, key=lambda peak: float(flat[peak]))
         if low != high and height >= _SADDLE_SHARE * flat[low]:
             parents[low] = high
     roots: Int64 = np.arange(len(flat))
     for peak in parents:
-        roots[peak] = find_root(peak)
+        roots[peak] = get_root(peak)
     merged: Int64 = roots[peaks]
     return merged

@@ -67,7 +67,7 @@ class LabelIndex:
         matches = np.zeros(len(self._ends), np.bool_)
         for text in pattern.texts:
             needle = text.lower().encode()
-            offsets = self._find_offsets(needle)
+            offsets = self._locate_offsets(needle)
             values = np.searchsorted(self._ends, offsets)
             is_match = np.ones(len(offsets), np.bool_)
             if pattern.at_start:
@@ -77,7 +77,7 @@ class LabelIndex:
             matches[values[is_match]] = True
         return matches
 
-    def _find_offsets(self, needle: bytes) -> Int64:
+    def _locate_offsets(self, needle: bytes) -> Int64:
         """Return all offsets of a text by narrowing down candidates byte by byte."""
         if not needle:
             return self._starts
@@ -127,7 +127,7 @@ class LabelSearcher:
             rows |= labels.expand(matches)
         return rows
 
-    def find_text(self, embedding: LoadedEmbedding, text: str) -> Int32:
+    def search_text(self, embedding: LoadedEmbedding, text: str) -> Int32:
         """Return the points that stand for a text, ignoring case.
 
         These are the points with this label; without any, those whose labels are words of the

@@ -83,7 +83,7 @@ class SpriteCutter:
         sprite = _get_sprite(embedding)
         return _encode(_crop(self._get_sheet(mark, embedding), sprite, row))
 
-    def find_similar(self, mark: str, embedding: LoadedEmbedding, image: bytes) -> int:
+    def search_similar(self, mark: str, embedding: LoadedEmbedding, image: bytes) -> int:
         """Return the point whose image is most like another one, by their colors at low resolution.
 
         Raises:

@@ -91,7 +91,7 @@ MetricRuns = Mapping[MetricName, Mapping[str, str]]
 """For each metric, the run that has the series, by session."""
 
 
-def find_metric_runs(context: Context, session_runs: Mapping[str, SessionRun]) -> MetricRuns:
+def list_metric_runs(context: Context, session_runs: Mapping[str, SessionRun]) -> MetricRuns:
     """Return all scalars of sessions.
 
     Args:
@@ -127,7 +127,7 @@ def list_study_metrics(
     Declared metrics come first, in the order of their declaration, then all other scalars.
 
     Args:
-        runs: The result of `find_metric_runs`.
+        runs: The result of `list_metric_runs`.
         study: The study, whose experiments declare metrics.
         sessions: The sessions of the study; None if it has all sessions of the log.
     """
@@ -148,7 +148,7 @@ def list_metrics(
     """Return the metrics of all studies; without a goal where studies disagree about it.
 
     Args:
-        runs: The result of `find_metric_runs`.
+        runs: The result of `list_metric_runs`.
         studies: The studies.
         study_of: The name of the study of each session.
     """

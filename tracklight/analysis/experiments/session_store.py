@@ -22,7 +22,7 @@ from tracklight.analysis.experiments.metrics import (
     MetricReduction,
     MetricRuns,
     add_stored_metrics,
-    find_metric_runs,
+    list_metric_runs,
     list_metrics,
     list_study_metrics,
     read_metric_values,
@@ -239,7 +239,7 @@ class SessionStore:
         if (sessions, studies) != (before.sessions, before.studies):
             experiments = [it for study in studies for it in study.experiments]
             hparams = _keep_order(before.hparams, build_hparam_columns(sessions, experiments))
-        metric_runs = add_stored_metrics(find_metric_runs(self._context, assigned), listed.stored)
+        metric_runs = add_stored_metrics(list_metric_runs(self._context, assigned), listed.stored)
         metrics = list_metrics(metric_runs, studies, study_of)
         labels = strip_common_directories([session.name for session in sessions])
         is_same_epoch = (

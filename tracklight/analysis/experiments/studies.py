@@ -41,7 +41,7 @@ class Study:
     """The declarations that apply to its sessions."""
 
 
-def find_declaring_run(session: str, declaring: Container[str]) -> str:
+def get_declaring_run(session: str, declaring: Container[str]) -> str:
     """Return the nearest ancestor that declares an experiment, or an empty string.
 
     The session itself does not count: PyTorch declares an experiment in every session.
@@ -62,7 +62,7 @@ def assign_studies(sessions: Iterable[str], declaring: Container[str]) -> dict[s
     studies: dict[str, str] = {}
     by_directory: dict[str, list[str]] = defaultdict(list)
     for session in sessions:
-        studies[session] = find_declaring_run(session, declaring)
+        studies[session] = get_declaring_run(session, declaring)
         if not studies[session]:
             by_directory[_get_parent(session)].append(session)
     # Deepest first, so that single sessions reach all directories above them.

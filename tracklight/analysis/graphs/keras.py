@@ -321,7 +321,7 @@ _WITHOUT_PARAMETERS = frozenset(
 
 def count_parameters(layer: Json) -> int | None:
     """Return the number of weights, like ``layer.count_params()``; None if unknown."""
-    config, input_shape = _get_config(layer), find_input_shape(layer)
+    config, input_shape = _get_config(layer), get_input_shape(layer)
     inner = config.get("layer")
     if isinstance(inner, dict):
         return _count_wrapped(layer, inner)
@@ -335,7 +335,7 @@ def count_parameters(layer: Json) -> int | None:
         return None
 
 
-def find_input_shape(layer: Json) -> Shape:
+def get_input_shape(layer: Json) -> Shape:
     """Return the input shape that the layer was built with, including the batch."""
     built = _get_build_shapes(layer)
     return parse_json_shape(built.get("input_shape") or built.get("query_shape"))
@@ -359,7 +359,7 @@ def parse_json_shape(value: Any) -> Shape:
 
 def infer_outputs(layer: Json) -> tuple[TensorSpec, ...]:
     """Return the output of a layer, empty if it cannot be inferred from the config."""
-    config, input_shape = _get_config(layer), find_input_shape(layer)
+    config, input_shape = _get_config(layer), get_input_shape(layer)
     shape = parse_json_shape(_get_declared_shape(layer))
     if shape is not None:
         return (TensorSpec(get_layer_dtype(config), shape),)
@@ -408,7 +408,7 @@ def get_layer_dtype(config: Json) -> str:
 
 def _count_wrapped(layer: Json, inner: Json) -> int | None:
     """Count the weights of a wrapper: those of the inner layer, twice for ``Bidirectional``."""
-    input_shape = find_input_shape(layer)
+    input_shape = get_input_shape(layer)
     if layer.get("class_name") == "TimeDistributed" and input_shape:
         input_shape = (input_shape[0], *input_shape[2:])
     built = (

@@ -130,7 +130,7 @@ class JsonEndpointPredictor(Predictor):
         inputs = choose_inputs(table, self.features)
         body = _fill_template(self._template, inputs)
         response = post_json(self._url, body, self._timeout_s, self._headers)
-        return find_path(response, self._path, self._url)
+        return extract_path(response, self._path, self._url)
 
 
 class ServingRestPredictor(Predictor):
@@ -360,7 +360,7 @@ def post_json(
     if is_late.is_set():
         raise late
     if response.status != 200:
-        message = _find_message(content)
+        message = _extract_message(content)
         if message:
             raise ModelError(
                 "models.status_message",
@@ -383,7 +383,7 @@ def post_json(
         ) from None
 
 
-def _find_message(content: bytes) -> str:
+def _extract_message(content: bytes) -> str:
     try:
         decoded = json.loads(content)
         text = str(decoded.get("error") or decoded.get("detail") or "")
@@ -452,7 +452,7 @@ def parse_path(path: str) -> list[str | int]:
     return parts
 
 
-def find_path(value: Any, path: Sequence[str | int], url: str) -> Any:
+def extract_path(value: Any, path: Sequence[str | int], url: str) -> Any:
     """Return the part of a response that a path leads to."""
     for number, part in enumerate(path):
         if part == "*":
@@ -462,7 +462,7 @@ def find_path(value: Any, path: Sequence[str | int], url: str) -> Any:
                     "the response of {url} has no list where the path has [*]",
                     url=url,
                 )
-            return [find_path(item, path[number + 1 :], url) for item in value]
+            return [extract_path(item, path[number + 1 :], url) for item in value]
         if isinstance(part, int):
             if not isinstance(value, list) or part >= len(value):
                 raise ModelError(

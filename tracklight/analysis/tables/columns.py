@@ -79,12 +79,12 @@ class DataColumn:
             size += sum(len(item) for item in self.values if item is not None)
         return size
 
-    def find_missing(self) -> Bool:
+    def select_missing(self) -> Bool:
         """Return which rows have no value."""
         if self.offsets is not None:
             empty: Bool = np.diff(self.offsets) == 0
             return empty if self.missing is None else self.missing | empty
-        mask = _find_missing_items(self.values, self.type)
+        mask = _select_missing_items(self.values, self.type)
         return mask if self.missing is None else mask | self.missing
 
     def get_item_offsets(self) -> Int64:
@@ -93,7 +93,7 @@ class DataColumn:
             return np.arange(len(self.values) + 1)
         return self.offsets if self.step_offsets is None else self.step_offsets[self.offsets]
 
-    def get_list_length(self) -> int | None:
+    def find_list_length(self) -> int | None:
         """Return the number of items if it is the same in all rows, otherwise None."""
         lengths = np.diff(self.get_item_offsets())
         if not len(lengths) or (lengths != lengths[0]).any():
@@ -145,7 +145,7 @@ class DataColumn:
         Numbers are int64, bool or float64 (with NaN for missing values), everything else is
         objects. Lists of one length become an array with two axes.
         """
-        length = self.get_list_length() if self.is_list and not self.is_sequence else None
+        length = self.find_list_length() if self.is_list and not self.is_sequence else None
         if length is not None and (self.missing is None or not self.missing.any()):
             items = replace(self, offsets=None, missing=None).to_array()
             return items.reshape(len(self), length)
@@ -593,7 +593,7 @@ def _to_binary(column: DataColumn) -> NDArray[Any]:
 
 
 def _to_list_column(column: DataColumn) -> DataColumn:
-    missing = column.find_missing()
+    missing = column.select_missing()
     return replace(
         replace(column, missing=None).take(~missing),
         offsets=make_offsets((~missing).astype(np.int64)),
@@ -610,7 +610,7 @@ def _zeros(count: int) -> Bool:
     return np.zeros(count, np.bool_)
 
 
-def _find_missing_items(values: NDArray[Any], value_type: ValueType) -> Bool:
+def _select_missing_items(values: NDArray[Any], value_type: ValueType) -> Bool:
     if value_type in ("float", "string"):
         mask: Bool = np.isnan(values) if value_type == "float" else values < 0
         return mask

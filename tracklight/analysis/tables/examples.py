@@ -240,7 +240,7 @@ def _decode_features(data: bytes, features: Int64, first_row: int) -> Iterable[t
     entries = _scan(data, features[:, 2:], 1 << 1)
     records = features[entries[:, 0], 0]
     for name, rows, values in _group_entries(data, entries, records):
-        lists = _find_lists(data, values)
+        lists = _locate_lists(data, values)
         has_list = lists[:, 0] >= 0
         for kind in np.unique(lists[has_list, 0]).tolist():
             chosen = lists[:, 0] == kind
@@ -257,7 +257,7 @@ def _decode_feature_lists(
     for name, rows, values in _group_entries(data, entries, records):
         steps = _scan(data, values, 1 << 1)
         step_counts = np.bincount(steps[:, 0], minlength=len(values))
-        lists = _find_lists(data, steps[:, 2:])
+        lists = _locate_lists(data, steps[:, 2:])
         kinds = np.unique(lists[lists[:, 0] >= 0, 0]).tolist()
         if len(kinds) > 1:
             raise FormatError(
@@ -299,7 +299,7 @@ def _group_entries(
         yield wire_format.decode_text(name), rows[is_last], values[chosen[is_last]]
 
 
-def _find_lists(data: bytes, spans: Int64) -> Int64:
+def _locate_lists(data: bytes, spans: Int64) -> Int64:
     """Return kind, offset and size of the list in each ``Feature``; kind is -1 without one."""
     lists = np.full((len(spans), 3), -1, np.int64)
     found = _scan(data, spans, _ANY_LIST)

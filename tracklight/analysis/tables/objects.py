@@ -29,7 +29,7 @@ from tracklight.types import Bool
 TableKind = Literal["pandas", "numpy", "dict", "rows", "examples", "arrow", "polars", "table"]
 
 
-def find_table_kind(data: Any) -> TableKind:
+def detect_table_kind(data: Any) -> TableKind:
     """Return what kind of table an object is.
 
     Raises:
@@ -74,7 +74,7 @@ def to_table(data: Any, names: Sequence[str] | None = None) -> DataTable:
     """Create a table from any supported object.
 
     Args:
-        data: The object; see `find_table_kind`.
+        data: The object; see `detect_table_kind`.
         names: The names of the columns of an array, or of rows that are lists.
 
     Raises:
@@ -84,7 +84,7 @@ def to_table(data: Any, names: Sequence[str] | None = None) -> DataTable:
         raise UsageError(
             "data.read_table_first", "read a file with tracklight.what_if.read_table(path) first"
         )
-    kind = find_table_kind(data)
+    kind = detect_table_kind(data)
     if kind == "table":
         table: DataTable = data
         return table

@@ -1,6 +1,6 @@
 """Counterfactuals: the nearest rows with another prediction, and the smallest edits that flip one.
 
-`find_counterfactuals` follows the What-If Tool: it returns existing rows. `search_edits` asks the
+`list_counterfactuals` follows the What-If Tool: it returns existing rows. `search_edits` asks the
 model: it changes as few features as possible, taking values from rows with another prediction.
 """
 
@@ -22,7 +22,7 @@ from tracklight.analysis.what_if.distances import (
     call_distance_function,
     compute_embedding_distances,
     find_dimensions,
-    find_equal_rows,
+    select_equal_rows,
 )
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.errors import UsageError
@@ -84,7 +84,7 @@ def get_embedding(workspace: Workspace, name: str | None = None) -> DataColumn:
     raise UsageError("what_if.no_embedding", "the data have no column of vectors")
 
 
-def find_candidates(
+def select_candidates(
     workspace: Workspace, model: str | None, row: int, threshold: float | None = None
 ) -> Bool:
     """Return which rows have another prediction than one row.
@@ -187,7 +187,7 @@ def compute_distances(
     return compute_embedding_distances(embedding, row, metric, among=among, report=report)
 
 
-def find_counterfactuals(
+def list_counterfactuals(
     workspace: Workspace,
     row: int,
     candidates: Bool,
@@ -221,7 +221,7 @@ def find_counterfactuals(
             "what_if.counterfactual_count", "the number of counterfactuals must be at least 1"
         )
     if locked:
-        equal = find_equal_rows(workspace.table, row, locked, report)
+        equal = select_equal_rows(workspace.table, row, locked, report)
         candidates = candidates & equal
     distances = compute_distances(
         workspace,

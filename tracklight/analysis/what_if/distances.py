@@ -224,18 +224,18 @@ class DistanceSpace:
         return distances
 
 
-def find_equal_rows(
+def select_equal_rows(
     table: DataTable, row: int, names: Sequence[str], report: ReportSteps | None = None
 ) -> Bool:
     """Return which rows have the same values as one row in some columns."""
     equal: Bool = np.ones(len(table), np.bool_)
     for name in names:
-        equal &= _find_equal_values(table.get_column(name), row, report)
+        equal &= _select_equal_values(table.get_column(name), row, report)
     return equal
 
 
-def _find_equal_values(column: DataColumn, row: int, report: ReportSteps | None = None) -> Bool:
-    missing = column.find_missing()
+def _select_equal_values(column: DataColumn, row: int, report: ReportSteps | None = None) -> Bool:
+    missing = column.select_missing()
     if missing[row]:
         return missing
     equal: Bool

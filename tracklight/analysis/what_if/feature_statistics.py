@@ -93,7 +93,7 @@ def compute_statistics(table: DataTable, features: Iterable[str]) -> list[Featur
 
 
 def _describe(column: DataColumn) -> FeatureStatistics:
-    missing = int(column.find_missing().sum())
+    missing = int(column.select_missing().sum())
     if column.is_numeric:
         return _describe_numbers(column, _get_numbers(column), missing)
     return _describe_categories(column, missing)
@@ -304,7 +304,7 @@ def _compare(first: DataColumn, second: DataColumn) -> FeatureDrift:
         counts = _bin_together(a, b)
     else:
         counts = _count_together(first, second)
-    missing = [float(column.find_missing().mean()) if len(column) else 0.0
+    missing = [float(column.select_missing().mean()) if len(column) else 0.0
                for column in (first, second)]  # fmt: skip
     return FeatureDrift(
         first.name,

@@ -106,7 +106,7 @@ def make_grid(
             column=column.name,
         )
     if column.is_list:
-        length = column.get_list_length()
+        length = column.find_list_length()
         if index is None or length is None or not 0 <= index < length:
             raise UsageError(
                 "what_if.list_item",
@@ -138,7 +138,7 @@ def list_varied(column: DataColumn, items: str = "") -> list[str]:
     if column.is_sequence or column.type in ("image", "bytes"):
         return []
     if column.is_list:
-        length = column.get_list_length() or 0
+        length = column.find_list_length() or 0
         if not column.is_numeric:
             return []
         chosen = parse_items(items) if items.strip() else range(_MAX_ITEMS)

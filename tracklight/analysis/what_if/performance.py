@@ -240,7 +240,7 @@ def _add_medians(
     value = estimates[0]
     if resampling.method == "exact":
         bounds = np.array(
-            [[_find_exact_bounds(v[rows]) for v in kinds.values()] for rows in slices]
+            [[_compute_exact_bounds(v[rows]) for v in kinds.values()] for rows in slices]
         ).reshape(*value.shape, 2)
         lower, upper = bounds[..., 0], bounds[..., 1]
     else:
@@ -277,7 +277,7 @@ def _compute_medians(values: Float64, repeats: NDArray[np.uint8]) -> Float64:
     return medians
 
 
-def _find_exact_bounds(values: Float64) -> tuple[float, float]:
+def _compute_exact_bounds(values: Float64) -> tuple[float, float]:
     """Return the order statistics around the median, which hold for any distribution."""
     if not len(values):
         return np.nan, np.nan

@@ -132,14 +132,14 @@ def choose_thresholds(
     if not 0 <= max_gap <= 1:
         raise UsageError("what_if.max_gap", "the maximum gap must be between 0 and 1")
     cost = cost_ratio * counts.fp + counts.fn
-    single = _find_last_minimum(cost.sum(axis=0))
+    single = _locate_last_minimum(cost.sum(axis=0))
     slices = len(cost)
     rates = compute_rates(counts)
     equalized = list_equalized(strategy, measure)
     if strategy == "single":
         indexes = np.full(slices, single)
     elif strategy == "group":
-        indexes = np.array([_find_last_minimum(row) for row in cost])
+        indexes = np.array([_locate_last_minimum(row) for row in cost])
     elif strategy in _TARGET_MEASURES:
         indexes = _equalize(rates[equalized[0]], cost, single)
     else:
@@ -230,7 +230,7 @@ def compute_rates(counts: ConfusionCounts) -> dict[str, Float64]:
     }
 
 
-def _find_last_minimum(values: Float64) -> int:
+def _locate_last_minimum(values: Float64) -> int:
     """Return the index of the minimum; of equal ones the last, which is the higher threshold."""
     return len(values) - 1 - int(np.argmin(values[::-1]))
 

@@ -494,7 +494,7 @@ class Workspace:
         if own is not None and self._class_names and not column.is_numeric:
             # The user has renamed the classes, but not the values of the label.
             names = names if set(names) & set(column.categories) else list(own)
-        missing = column.find_missing()
+        missing = column.select_missing()
         if column.is_numeric:
             numbers = column.to_float64()
             by_number = self._match_numbers(numbers[~missing], names)

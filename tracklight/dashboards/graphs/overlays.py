@@ -232,7 +232,7 @@ def apply_overlay(
     return OverlayScale(value, by_path, combine)
 
 
-def find_unknown_names(graph_index: GraphIndex, values: Mapping[str, float]) -> list[str]:
+def list_unknown_names(graph_index: GraphIndex, values: Mapping[str, float]) -> list[str]:
     """Return the names for which neither the graph nor the bodies of functions have a node."""
     known: set[str] = set()
     for location in (None, *graph_index.iter_bodies()):
@@ -358,7 +358,7 @@ def build_overlay(
         (row for location, it in scales for row in _iter_top_rows(location, it)),
         key=lambda row: -abs(row.value),
     )
-    unknown = find_unknown_names(graph_index, library.get_column(request.overlay))
+    unknown = list_unknown_names(graph_index, library.get_column(request.overlay))
     return OverlayResponse(
         low=min(known, default=0.0),
         high=max(known, default=0.0),

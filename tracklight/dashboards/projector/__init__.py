@@ -323,11 +323,11 @@ class Projector(Dashboard):
 
     def nearest(self, request: NearestRequest) -> NearestResponse:
         """Return the point of a layout that is nearest to a position."""
-        return self._density.find_nearest(request)
+        return self._density.read_nearest(request)
 
     def inside(self, request: OutlineRequest) -> SearchResponse:
         """Return the points of a layout inside a polygon."""
-        return self._density.find_inside(request)
+        return self._density.list_inside(request)
 
     def positions(self, request: PositionsRequest) -> PositionsResponse:
         """Return the positions of some points of a layout."""
@@ -346,10 +346,10 @@ class Projector(Dashboard):
         source_ref = self._library.resolve(request.source)
         source = self._library.load(source_ref)
         if request.image is not None:
-            row = self._sprites.find_similar(source_ref.mark, source, request.image)
+            row = self._sprites.search_similar(source_ref.mark, source, request.image)
             rows = np.array([row], np.int32)
         else:
-            rows = self._searcher.find_text(source, request.text)
+            rows = self._searcher.search_text(source, request.text)
         return make_similar_response(self._load(request), source, rows, request)
 
     def search(self, request: SearchRequest) -> SearchResponse:

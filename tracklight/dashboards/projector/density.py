@@ -12,7 +12,7 @@ from tracklight.analysis.embeddings.density import (
     NO_COLOR,
     DensityIndex,
     UInt8,
-    find_regions,
+    compute_regions,
 )
 from tracklight.analysis.embeddings.loading import LoadedEmbedding, decode_row_bits
 from tracklight.analysis.embeddings.metadata import find_label_column, name_clusters
@@ -105,7 +105,7 @@ class LayoutDensity:
             key, build, lambda tile: tile.density.nbytes * (1 if tile.colors is None else 2)
         )
 
-    def find_nearest(self, request: NearestRequest) -> NearestResponse:
+    def read_nearest(self, request: NearestRequest) -> NearestResponse:
         """Return the point at a position."""
         index, layout, context = self._get_index(request)
         passing = self._get_passing(request.job, context, _parse_filters(request.filters))
@@ -115,12 +115,12 @@ class LayoutDensity:
         x, y = layout[found].tolist()
         return NearestResponse(_get_row(context, found), x, y)
 
-    def find_inside(self, request: OutlineRequest) -> SearchResponse:
+    def list_inside(self, request: OutlineRequest) -> SearchResponse:
         """Return the points inside an outline."""
         index, _, context = self._get_index(request)
         corners = request.outline[: len(request.outline) // 2 * 2]
         passing = self._get_passing(request.job, context, request.filters)
-        found = index.find_inside(np.array(corners, np.float64).reshape(-1, 2), passing)
+        found = index.list_inside(np.array(corners, np.float64).reshape(-1, 2), passing)
         rows: Int32 = found if context.rows is None else context.rows[found]
         return SearchResponse(len(rows), rows)
 
@@ -150,7 +150,7 @@ class LayoutDensity:
         if rows is None:
             rows = np.arange(embedding.row_count, dtype=np.int32)
         rows = rows[::stride]
-        found = find_regions(layout)
+        found = compute_regions(layout)
         regions = np.full(embedding.row_count, -1, np.int32)
         regions[rows] = found.regions
         central_labels = [_list_labels_near(embedding, layout, rows, peak) for peak in found.peaks]

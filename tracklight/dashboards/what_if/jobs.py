@@ -19,11 +19,11 @@ from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if import importance, partial_dependence
 from tracklight.analysis.what_if.counterfactuals import (
     compute_distances,
-    find_candidates,
-    find_counterfactuals,
     get_embedding,
+    list_counterfactuals,
     make_flip_test,
     search_edits,
+    select_candidates,
 )
 from tracklight.analysis.what_if.distances import DistanceSpace, ReportSteps
 from tracklight.analysis.what_if.importance import make_scorer
@@ -245,7 +245,7 @@ class WhatIfJobs:
         """Return the nearest rows with another prediction, or the job that searches for them."""
         with session.lock:
             workspace = session.workspace.snapshot()
-            candidates = find_candidates(workspace, request.model, request.row, request.threshold)
+            candidates = select_candidates(workspace, request.model, request.row, request.threshold)
         if request.search_edits:
             workspace.check_can_predict(request.model)
 
@@ -369,7 +369,7 @@ def _search(
     """Return the nearest candidates, and the smallest edits if requested."""
     compared = choose_space(session, workspace, request, partial(step, PREPARING))
     embedding = request.embedding
-    nearest = find_counterfactuals(
+    nearest = list_counterfactuals(
         workspace,
         request.row,
         candidates,

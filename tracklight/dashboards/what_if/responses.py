@@ -130,7 +130,7 @@ def _describe_column(column: DataColumn, is_input: bool, is_computed: bool) -> D
         column.is_sequence,
         is_computed,
         is_input,
-        int(column.find_missing().sum()),
+        int(column.select_missing().sum()),
         dimensions=find_dimensions(column),
     )
     if column.is_numeric and not column.is_list:
@@ -599,7 +599,7 @@ def _make_statistics_row(statistics: FeatureStatistics, column: DataColumn) -> S
         values=[value[:_MAX_TEXT] for value in statistics.values],
         length_edges=statistics.length_edges,
         length_histogram=statistics.length_histogram,
-        list_length=column.get_list_length() if column.is_list else None,
+        list_length=column.find_list_length() if column.is_list else None,
         **_get_shared_fields(statistics),
     )
 

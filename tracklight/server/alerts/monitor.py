@@ -322,7 +322,7 @@ class AlertService:
 
     def _run(self) -> None:
         while True:
-            delay_s = None if self._is_first_refresh else self._health.get_delay_s()
+            delay_s = None if self._is_first_refresh else self._health.find_delay_s()
             timeout_s = _POLL_INTERVAL_S if delay_s is None else min(delay_s, _POLL_INTERVAL_S)
             try:
                 message = self._queue.get(timeout=timeout_s)
@@ -334,7 +334,7 @@ class AlertService:
                 self._reload_rules()
                 if isinstance(message, Delta):
                     self._check_delta(message)
-                elif not self._is_first_refresh and self._health.get_delay_s() == 0:
+                elif not self._is_first_refresh and self._health.find_delay_s() == 0:
                     self._check_health()
             except Exception:  # an error in one check must not end the thread
                 log.exception("checking alerts failed")

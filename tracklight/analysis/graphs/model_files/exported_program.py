@@ -107,7 +107,7 @@ class _ProgramParser:
         specs = {name: _parse_spec(meta) for name, meta in graph["tensor_values"].items()}
         builder = TensorGraphBuilder(specs)
         start, end = (ARGUMENT, RESULT) if depth else (INPUT, OUTPUT)
-        scopes = _find_weight_scopes(graph["nodes"])
+        scopes = _list_weight_scopes(graph["nodes"])
         for argument in graph["inputs"]:
             for name in _iter_tensor_names(argument):
                 if not depth and name in self._weights:
@@ -253,7 +253,7 @@ def _format_symbol(expression: Any) -> str:
     return _SYMBOL.sub(r"\1", str(expression))[:_MAX_TEXT_CHARS]
 
 
-def _find_weight_scopes(nodes: list[dict[str, Any]]) -> dict[str, str]:
+def _list_weight_scopes(nodes: list[dict[str, Any]]) -> dict[str, str]:
     """Return the innermost scope with all nodes that read a tensor, by the name of the tensor."""
     scopes: dict[str, str] = {}
     for node in nodes:

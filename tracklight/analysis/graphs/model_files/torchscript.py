@@ -530,7 +530,7 @@ class _Scope:
         if isinstance(function, ast.Name):
             if function.id in _CASTS:
                 value = self.evaluate(node.args[-1]) if len(node.args) > 1 else _Literal("None")
-                if _get_dotted_name(node.args[0]) == "number" and isinstance(value, _Value):
+                if _find_dotted_name(node.args[0]) == "number" and isinstance(value, _Value):
                     # The text of an operator that turns a tensor into a number.
                     return self._add_call("aten::ScalarImplicit", [value], {}, 1)
                 return value
@@ -540,7 +540,7 @@ class _Scope:
                     return self._interpreter.get_attribute(base, str(node.args[1].value))
         arguments = [self.evaluate(argument) for argument in node.args]
         keywords = {it.arg: self.evaluate(it.value) for it in node.keywords if it.arg}
-        name = _get_dotted_name(function)
+        name = _find_dotted_name(function)
         alias = self.variables.get(name or "")
         if isinstance(alias, _Literal):  # a function that was assigned to a variable
             name = alias.text
@@ -626,7 +626,7 @@ def _iter_values(value: Any) -> Iterator[_Value]:
 
 def _skip_casts(node: ast.expr) -> ast.expr:
     """Return the expression in ``annotate(List[Tensor], …)``."""
-    while isinstance(node, ast.Call) and _get_dotted_name(node.func) in _CASTS and node.args:
+    while isinstance(node, ast.Call) and _find_dotted_name(node.func) in _CASTS and node.args:
         node = node.args[-1]
     return node
 
@@ -646,7 +646,7 @@ def _name_literals(arguments: list[_Any]) -> dict[str, str]:
     }
 
 
-def _get_dotted_name(node: ast.expr) -> str | None:
+def _find_dotted_name(node: ast.expr) -> str | None:
     """Return a name such as ``torch.nn.functional.relu``; None for other expressions."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
