@@ -965,8 +965,8 @@ export interface StaticExportRequest {
 }
 
 /**
- * The state of the log; `directories` is given only while there are no runs. `read_only` means that
- * nobody can change notes, layouts and workspaces.
+ * The state of the log; `directories` is given only while there are no runs. With `read_only`,
+ * notes, layouts and workspaces cannot be changed.
  */
 export interface StatusResponse {
   readonly version: string;
