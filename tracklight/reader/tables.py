@@ -393,7 +393,7 @@ class Values(Sequence[Item]):
             LogError: No value was logged at this step.
 
         Example:
-            >>> log.images("resnet/train", "input").at(100).to_arrays()[0].shape
+            >>> log.images("resnet/train", "input").at(2).to_arrays()[0].shape
             (28, 28, 1)
         """
         matching = np.flatnonzero(self.step == step)
