@@ -60,7 +60,7 @@ const USERS = {
   runs: ['src/shell'],
   scalars: ['src/scalar-cards', 'src/dashboards/scalars'],
   shell: ['src/shell', 'src/state', 'src/plugin', 'src/dashboards/index.ts'],
-  tour: ['src/shell/tour'],
+  tour: ['src/shell'],
   image_export: ['src/scalar-cards'],
   workspaces: ['src/cards/workspace', 'src/dashboards/workspaces'],
   // A card of another dashboard on a workspace is loaded after the texts of that dashboard.

@@ -4,7 +4,7 @@ import { NO_COLUMNS } from '../api/client';
 import { columnTitle } from './runs/run-cells';
 import { FuzzyIndex } from './page-search.svelte';
 import { splitTabs } from './top-bar/DashboardTabs.svelte';
-import { listSteps } from './tour/Tour.svelte';
+import { listSteps } from './Tour.svelte';
 
 describe('tab overflow', () => {
   const WIDTHS = [100, 80, 60, 120];

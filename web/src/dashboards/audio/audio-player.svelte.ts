@@ -2,7 +2,7 @@ import { untrack } from 'svelte';
 
 import type { NumberRange } from '../../charts/types';
 import type { Context } from '../../plugin/context';
-import type { AudioSettings } from './audio-settings';
+import type { AudioSettings } from './audio-state.svelte';
 import * as m from '../../catalog/audio';
 
 /**

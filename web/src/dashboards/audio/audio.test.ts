@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 
 import type { ClipInfo } from '../../api/schemas';
 import { makeFrequencyScale } from '../../charts/audio/audio-layout';
-import { clipRefCodec, isSameClip, isSameClipSlot } from './audio-settings';
+import { clipRefCodec, isSameClip, isSameClipSlot } from './audio-state.svelte';
 import {
   chooseWindow,
   computeSpectrogram,

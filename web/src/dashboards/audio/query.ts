@@ -3,7 +3,7 @@ import { defineQuery } from '../../api/query-definition';
 import type { ClipRequest, SpectrogramResponse, WaveformResponse } from '../../api/schemas';
 import type { FrequencyScaleType, Spectrogram, Waveform } from '../../charts/audio/audio-layout';
 import type { NumberRange } from '../../charts/types';
-import type { SpectrogramMode } from './audio-settings';
+import type { SpectrogramMode } from './audio-state.svelte';
 
 export const clipInfoQuery = defineQuery('GET audio/about', { scope: 'immutable' });
 

@@ -8,24 +8,27 @@ import type {
   HistogramSeriesRow,
   HistogramsRequest,
 } from '../../api/schemas';
+import { makePythonSnippet } from './histogram-card-actions';
 import {
+  findBucketIndex,
+  formatBucket,
   formatCaption,
   formatCaptionDetails,
   getCardHeight,
   getMaxRuns,
-  summarizeIssues,
-} from './histogram-chart-data';
-import { histogramQuery, type HistogramRequest, type HistogramsView } from './query';
-import { getAxisValues, mergeBins } from './static-histograms';
-import { viewportsCodec } from './histograms-state.svelte';
-import { makePythonSnippet } from './histogram-card-actions';
-import {
   makeBucketRow,
-  findBucketIndex,
-  formatBucket,
   makePercentileRows,
   makeTotalRows,
-} from './histogram-tooltip';
+  summarizeIssues,
+} from './histogram-chart-data';
+import { viewportsCodec } from './histograms-state.svelte';
+import {
+  getAxisValues,
+  histogramQuery,
+  type HistogramRequest,
+  type HistogramsView,
+  mergeBins,
+} from './query';
 
 function makeSeries(rest: Partial<HistogramSeriesRow> = {}): HistogramSeriesRow {
   const zeros = new Float64Array(2);

@@ -9,7 +9,7 @@ import {
 } from '../../charts/webgl/orbit-camera';
 import type { Codec } from '../../lib/codecs';
 import type { Param, UrlState } from '../../plugin/context';
-import { chooseViewportGrid, getMeshCardHeight } from './card/mesh-card-model.svelte';
+import { chooseViewportGrid, getMeshCardHeight } from './mesh-card-model.svelte';
 import {
   describeGeometry,
   findBoundingSphere,
@@ -19,13 +19,14 @@ import {
 } from './mesh-geometry';
 import {
   createMeshSettings,
+  getMeshName,
+  mergeMeshTags,
   type Overrides,
   resolveAppearance,
   resolveLights,
   resolveProjection,
   resolveUpAxis,
-} from './mesh-settings';
-import { getMeshName, mergeMeshTags } from './mesh-state.svelte';
+} from './mesh-state.svelte';
 
 describe('mesh settings', () => {
   function makeUrl(texts: Record<string, string> = {}) {

@@ -3,10 +3,11 @@ import { expect, test } from 'vitest';
 import { QueryCache } from '../../api/query-cache';
 import { FakeTransport, settle } from '../../api/query-test-tools';
 import type { CurveRow, MeasuresRow, TagRow } from '../../api/schemas';
-import { toCsv, toJson } from '../../cards/export';
 import type { CardGridSettings } from '../../cards/card-grid.svelte';
+import { toCsv, toJson } from '../../cards/export';
 import type { VisibleRun } from '../../plugin/context';
 import {
+  curvesToPython,
   findNearestThreshold,
   findNextThreshold,
   formatReading,
@@ -15,12 +16,12 @@ import {
   getSeriesRun,
   limitReadings,
   makeCurveLines,
+  makeCurvesTable,
   makeGuides,
   makeMarker,
   type PrCurve,
   readCurveAt,
 } from './pr-curve';
-import { curvesToPython, makeCurvesTable } from './pr-curve-export';
 import { buildClassSections, getClassName } from './pr-curve-sections';
 import { curveQuery, type CurveRequest } from './query';
 

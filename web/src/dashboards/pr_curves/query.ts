@@ -1,6 +1,16 @@
 /** Queries of the PR curves dashboard. */
+import { makeValueRequest } from '../../api/client';
 import { batchTags, defineQuery, type TagRequest } from '../../api/query-definition';
-import type { CurveRow, HistoryResponse, HistoryRow, ValueRequest } from '../../api/schemas';
+import type {
+  CurveRow,
+  HistoryResponse,
+  HistoryRow,
+  StepsResponse,
+  ValueRequest,
+} from '../../api/schemas';
+import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
+import { encodeQuery } from '../../api/transport';
+import { indexAtStep, runSteps } from '../../cards/steps/step-selection.svelte';
 
 /** A curve, and the step at which the server finds it; null is the last step. */
 export interface CurveRequest {
@@ -51,4 +61,38 @@ export const historyQuery = defineQuery('POST pr_curves/history', {
 
 function unique<Item>(items: readonly Item[]): Item[] {
   return [...new Set(items)];
+}
+
+const API_PATH = 'api/v1/pr_curves/';
+
+/** Answer requests from a static export, which has one file per curve and one history per tag. */
+export const prCurveHandlers: StaticHandlers = {
+  'POST pr_curves/curves': async ({ tags, runs = null, step = null }, contents) => {
+    const found = await Promise.all(tags.map((tag) => readCurves(tag, runs, step, contents)));
+    return { cursor: '', curves: found.flat() };
+  },
+  'POST pr_curves/history': async ({ tags }, contents) => {
+    const paths = tags.map((tag) => `${API_PATH}history/${encodeURIComponent(tag)}`);
+    const found = await Promise.all(paths.map((path) => contents.read(path)));
+    return { cursor: '', series: (found as HistoryResponse[]).flatMap(({ series }) => series) };
+  },
+};
+
+async function readCurves(
+  tag: string,
+  runs: readonly string[] | null,
+  step: number | null,
+  contents: ExportContents,
+): Promise<readonly CurveRow[]> {
+  const path = `${API_PATH}steps/${encodeURIComponent(tag)}`;
+  const { series } = (await contents.read(path)) as StepsResponse;
+  const selected = series.filter(({ run }) => runs?.includes(run) ?? true).map(runSteps);
+  const paths = selected.flatMap((steps) => {
+    const position = indexAtStep(steps, step);
+    return position < 0
+      ? []
+      : [`${API_PATH}curve?${encodeQuery({ ...makeValueRequest(steps, position) })}`];
+  });
+  const curves = paths.filter((one) => contents.has(one)).map((one) => contents.read(one));
+  return (await Promise.all(curves)) as readonly CurveRow[];
 }

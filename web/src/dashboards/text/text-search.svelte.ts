@@ -6,7 +6,7 @@ import type { SortedSteps } from '../../cards/steps/step-selection.svelte';
 import { reuseIfEqual } from '../../lib/caches';
 import { textSearchQuery } from './query';
 import type { HighlightTerms } from './rendered-text';
-import type { TextSettings } from './text-settings';
+import type { TextSettings } from './text-state.svelte';
 
 /** A match within a text: its line, and the number of earlier matches in the same text. */
 export interface MatchTarget {

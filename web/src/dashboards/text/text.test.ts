@@ -12,8 +12,7 @@ import {
   updateSlice,
 } from './text-entries';
 import { findMatchTarget } from './text-search.svelte';
-import { defaultTextPair, textPairCodec } from './text-settings';
-import { textPythonCode } from './text-state.svelte';
+import { defaultTextPair, textPairCodec, textPythonCode } from './text-state.svelte';
 
 function makeSteps(run: string, ...steps: number[]) {
   const step = Float64Array.from(steps);

@@ -1,17 +1,17 @@
 import { untrack } from 'svelte';
 
-import { makeValueRequest, valuePath } from '../../../api/client';
-import { QueryMap } from '../../../api/create-query.svelte';
-import { defineQuery } from '../../../api/query-definition';
-import type { GeometryRequest, GeometryResponse, Problem } from '../../../api/schemas';
-import type { TagCard } from '../../../cards/card-sections';
-import { downloadUrl } from '../../../cards/export';
-import { indexAtStep } from '../../../cards/steps/step-selection.svelte';
-import * as common from '../../../catalog/common';
-import * as m from '../../../catalog/mesh';
-import type { MenuItem } from '../../../components/MenuItems.svelte';
-import { type BoundingSphere, findBoundingSphere, getByteSize, isSampled } from '../mesh-geometry';
-import type { MeshState, RunMeshes } from '../mesh-state.svelte';
+import { makeValueRequest, valuePath } from '../../api/client';
+import { QueryMap } from '../../api/create-query.svelte';
+import { defineQuery } from '../../api/query-definition';
+import type { GeometryRequest, GeometryResponse, Problem } from '../../api/schemas';
+import type { TagCard } from '../../cards/card-sections';
+import { downloadUrl } from '../../cards/export';
+import { indexAtStep } from '../../cards/steps/step-selection.svelte';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/mesh';
+import type { MenuItem } from '../../components/MenuItems.svelte';
+import { type BoundingSphere, findBoundingSphere, getByteSize, isSampled } from './mesh-geometry';
+import type { MeshState, RunMeshes } from './mesh-state.svelte';
 
 /** Points that are requested first. A static export has no more. */
 const INITIAL_POINTS = 100_000;

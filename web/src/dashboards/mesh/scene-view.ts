@@ -14,15 +14,15 @@ import {
   Vector3,
 } from 'three';
 
-import type { GeometryResponse, Light } from '../../../api/schemas';
+import type { GeometryResponse, Light } from '../../api/schemas';
 import {
   getEyeDistance,
   getEyePosition,
   getHeightAtTarget,
   getUpVector,
   type Projection,
-} from '../../../charts/webgl/orbit-camera';
-import { type SceneState, toSphereCoordinates } from '../mesh-geometry';
+} from '../../charts/webgl/orbit-camera';
+import { type SceneState, toSphereCoordinates } from './mesh-geometry';
 import { MeshObject } from './mesh-object';
 
 /** Logged intensities are in the units of three.js before physically based lights. */

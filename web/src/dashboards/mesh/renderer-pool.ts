@@ -1,8 +1,8 @@
 import { ColorManagement, LinearSRGBColorSpace, WebGLRenderer } from 'three';
 
-import * as m from '../../../catalog/mesh';
-import { detectSoftwareRendering, RenderBudget } from '../../../charts/webgl/render-budget';
-import type { RendererPool, SceneHandle, SceneState } from '../mesh-geometry';
+import * as m from '../../catalog/mesh';
+import { detectSoftwareRendering, RenderBudget } from '../../charts/webgl/render-budget';
+import type { RendererPool, SceneHandle, SceneState } from './mesh-geometry';
 import { SceneView } from './scene-view';
 
 const MAX_PIXEL_RATIO = 2;

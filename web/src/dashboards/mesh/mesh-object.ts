@@ -17,19 +17,15 @@ import {
   PointsMaterial,
 } from 'three';
 
-import type { GeometryResponse } from '../../../api/schemas';
-import {
-  getHeightAtTarget,
-  type Projection,
-  type UpAxis,
-} from '../../../charts/webgl/orbit-camera';
-import { interpolateColor } from '../../../lib/colors';
+import type { GeometryResponse } from '../../api/schemas';
+import { getHeightAtTarget, type Projection, type UpAxis } from '../../charts/webgl/orbit-camera';
+import { interpolateColor } from '../../lib/colors';
 import {
   type Appearance,
   type BoundingSphere,
   countPoints,
   type SceneState,
-} from '../mesh-geometry';
+} from './mesh-geometry';
 
 const HEIGHT_COLORS = 256;
 
