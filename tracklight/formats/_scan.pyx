@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The compiled scanner of event files; implements `tracklight.formats.scanner.Scanner`.
 
-This file finds records, gather.pxi parses their events into rows, and columns.pxi groups the rows
-by series. Parsing runs without the GIL. The functions in wire.h never read beyond the end of the
-memory that they are given.
+This file finds records, repeats.h reads those that are like earlier ones, gather.pxi parses the
+events of the others into rows, and columns.pxi groups the rows by series. Parsing runs without the
+GIL. The functions in wire.h never read beyond the end of the memory that they are given.
 """
 
 cimport cython
@@ -157,6 +157,7 @@ cdef class Scanner:
 
     # The current batch.
     cdef EventRows rows
+    cdef tl_examples examples
     cdef Rows damage
     cdef int64_t large_payload
     cdef int64_t reported_tags
@@ -184,6 +185,7 @@ cdef class Scanner:
 
     def __dealloc__(self):
         tl_names_free(&self.rows.tags)
+        tl_examples_free(&self.examples)
         free(self.rows.points.data)
         free(self.rows.references.data)
         free(self.damage.data)
@@ -240,6 +242,7 @@ cdef class Scanner:
         ):
             self.position = self.lost_at
             self.lost_at = self.torn_end = -1
+            tl_examples_cut(&self.examples, 0)  # what was after this position may have changed
 
     cdef _accept_value(self, int32_t series, item):
         cdef Point *point
@@ -289,6 +292,7 @@ cdef class Scanner:
         while True:
             if self.lost_at >= 0 and not self._find_record():
                 return PARSED
+            self._read_repeats()
             p = self.data + (self.position - self.base)
             remaining = self.size - self.position
             if remaining < HEADER_BYTES or self.data_end - p < HEADER_BYTES:
@@ -305,8 +309,27 @@ cdef class Scanner:
                     self.large_payload = length
                 return PARSED
             outcome = self._read_record(p, length)
+            tl_examples_cut(&self.examples, self.rows.tags.count)
             if outcome != PARSED:
                 return PARSED if outcome == OPENS_NEXT_BATCH else outcome
+
+    cdef inline void _read_repeats(self) noexcept nogil:
+        """Read records like earlier ones, which are nearly all, up to the first other one."""
+        cdef Rows *points = &self.rows.points
+        cdef int64_t count = points.count
+        cdef tl_window window = self._get_window()
+        self.position = tl_read_repeats(
+            &self.rows.tags, &self.examples, &window, self.position,
+            <Point *> points.data, &points.count, points.capacity,
+        )
+        self.rows.records += points.count - count
+
+    cdef inline tl_window _get_window(self) noexcept nogil:
+        cdef tl_window window
+        window.data = self.data
+        window.end = self.data + min(self.data_end - self.data, max(0, self.size - self.base))
+        window.base = self.base
+        return window
 
     cdef inline int64_t _end_of(self, uint64_t length) noexcept nogil:
         """Return the end of a record of that length, clamped to fit 64 bits."""
@@ -317,11 +340,16 @@ cdef class Scanner:
         cdef const uint8_t *payload = p + HEADER_BYTES
         cdef Event event
         cdef Outcome outcome
+        cdef int64_t points, rows, metadata
+        cdef bint is_one_point
+        cdef tl_window window
         if not self._is_data_valid(p, length):
             return self._skip_damaged_data(p, length)
         event.payload = payload
         event.end = payload + length
         event.record = self.position
+        points, rows = self.rows.points.count, self.rows.references.count
+        metadata = self.rows.metadata.count
         outcome = parse_event(&self.rows, &event)
         if outcome == INVALID:
             if not add_span(&self.damage, DAMAGED_PROTO, 0, self.position, FRAME_BYTES + length):
@@ -330,6 +358,17 @@ cdef class Scanner:
             return outcome
         else:
             self.rows.records += 1
+            is_one_point = (
+                self.rows.points.count == points + 1
+                and self.rows.references.count == rows
+                and self.rows.metadata.count == metadata
+            )
+            if is_one_point and self.rows.number.size:
+                window = self._get_window()
+                tl_examples_set(
+                    &self.examples, (<Point *> self.rows.points.data)[points].series, &window,
+                    payload, event.end, self.rows.number.start, self.rows.number.size,
+                )
         self.position += FRAME_BYTES + length
         return PARSED
 

@@ -79,7 +79,19 @@ TRACKLIGHT_TARGET_CRC static uint32_t tl_crc_hardware(uint32_t crc, const uint8_
         memcpy(&word, p, 8);
         c = _mm_crc32_u64(c, word);
     }
-    for (; n > 0; p++, n--) c = _mm_crc32_u8((uint32_t)c, *p);
+    uint32_t half;
+    uint16_t quarter;
+    if (n & 4) {
+        memcpy(&half, p, 4);
+        c = _mm_crc32_u32((uint32_t)c, half);
+        p += 4;
+    }
+    if (n & 2) {
+        memcpy(&quarter, p, 2);
+        c = _mm_crc32_u16((uint32_t)c, quarter);
+        p += 2;
+    }
+    if (n & 1) c = _mm_crc32_u8((uint32_t)c, *p);
     return (uint32_t)c;
 }
 #elif defined(TRACKLIGHT_CRC_ARM)
@@ -89,7 +101,19 @@ TRACKLIGHT_TARGET_CRC static uint32_t tl_crc_hardware(uint32_t c, const uint8_t 
         memcpy(&word, p, 8);
         c = __crc32cd(c, word);
     }
-    for (; n > 0; p++, n--) c = __crc32cb(c, *p);
+    uint32_t half;
+    uint16_t quarter;
+    if (n & 4) {
+        memcpy(&half, p, 4);
+        c = __crc32cw(c, half);
+        p += 4;
+    }
+    if (n & 2) {
+        memcpy(&quarter, p, 2);
+        c = __crc32ch(c, quarter);
+        p += 2;
+    }
+    if (n & 1) c = __crc32cb(c, *p);
     return c;
 }
 #else

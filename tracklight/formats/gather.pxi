@@ -16,7 +16,13 @@ cdef extern from "wire.h" nogil:
         TL_UNSIGNED
 
     int tl_next(const uint8_t **at, const uint8_t *end, tl_field *f)
-    int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, uint64_t *bits)
+    ctypedef struct tl_number:
+        const uint8_t *start
+        int32_t size
+
+    int tl_tensor_scalar(
+        const uint8_t *p, const uint8_t *end, int *family, uint64_t *bits, tl_number *number
+    )
     double tl_double(uint64_t bits)
     uint64_t tl_bits(double value)
     double tl_float(uint32_t bits)
@@ -44,7 +50,36 @@ cdef extern from "intern.h" nogil:
     int32_t tl_names_id(tl_names *t, const uint8_t *p, int64_t size, int32_t content)
     void tl_names_cut(tl_names *t, int64_t count)
 
+cdef extern from "repeats.h" nogil:
+    ctypedef struct tl_point:
+        int32_t series
+        int32_t scalar_type
+        int64_t step
+        double wall
+        uint64_t bits
+
+    ctypedef struct tl_examples:
+        int64_t count
+
+    ctypedef struct tl_window:
+        const uint8_t *data
+        const uint8_t *end
+        int64_t base
+
+    void tl_examples_free(tl_examples *t)
+    void tl_examples_cut(tl_examples *t, int64_t count)
+    void tl_examples_set(
+        tl_examples *t, int32_t series, const tl_window *window, const uint8_t *payload,
+        const uint8_t *end, const uint8_t *value, int32_t value_size,
+    )
+    int64_t tl_read_repeats(
+        tl_names *names, tl_examples *examples, const tl_window *window, int64_t offset,
+        tl_point *points, int64_t *count, int64_t capacity,
+    )
+
 tl_crc_init()
+
+ctypedef tl_point Point
 
 cdef enum:
     FLOAT = 0
@@ -68,14 +103,6 @@ cdef const uint8_t *graph_tag = GRAPH_TAG
 cdef const uint8_t *meta_graph_tag = META_GRAPH_TAG
 cdef int64_t graph_tag_size = len(GRAPH_TAG)
 cdef int64_t meta_graph_tag_size = len(META_GRAPH_TAG)
-
-
-cdef struct Point:
-    int32_t series
-    int32_t scalar_type
-    int64_t step
-    double wall
-    uint64_t bits
 
 
 cdef struct Reference:
@@ -143,6 +170,7 @@ cdef struct EventRows:
     int64_t records
     bint has_start
     int64_t start_step
+    tl_number number  # the bytes of the latest point
     const uint8_t *data  # the origin of the offsets of spans
 
 
@@ -288,6 +316,8 @@ cdef Outcome parse_value(EventRows *g, Event *event, tl_field *value) noexcept n
     cdef int family = TL_REAL
     cdef int scalar = 0
     cdef uint64_t bits = 0
+    cdef tl_number number
+    number.size = 0
     tag.start = tag.end = node.start = node.end = p
     metadata.start = metadata.end = p
     while p < value.end:
@@ -308,12 +338,14 @@ cdef Outcome parse_value(EventRows *g, Event *event, tl_field *value) noexcept n
         elif f.type == 5 and f.number == SIMPLE_VALUE:
             content = SIMPLE_VALUE
             bits = tl_bits(tl_float(<uint32_t> f.value))
+            number.start = p - 4
+            number.size = 4
     if tag.start == tag.end:
         tag = node
     if content == SIMPLE_VALUE:
         scalar = 1
     elif content == TENSOR:
-        scalar = tl_tensor_scalar(tensor.start, tensor.end, &family, &bits)
+        scalar = tl_tensor_scalar(tensor.start, tensor.end, &family, &bits, &number)
         if scalar < 0:
             return INVALID
     cdef int32_t series = tl_names_id(&g.tags, tag.start, tag.end - tag.start, content)
@@ -322,6 +354,7 @@ cdef Outcome parse_value(EventRows *g, Event *event, tl_field *value) noexcept n
     if metadata.end > metadata.start and g.tags.names[series].described < 2:
         if not add_metadata(g, series, metadata.start, metadata.end):
             return NO_MEMORY
+    g.number = number
     if scalar:
         return add_point(g, event, series, family, bits)
     return add_reference(g, event, value, series, content)

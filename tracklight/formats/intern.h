@@ -76,8 +76,8 @@ static inline int tl_names_equal(const tl_names *t, int32_t id, const uint8_t *p
     return n->size == size && memcmp(t->arena + n->start, p, size) == 0;
 }
 
-static int32_t tl_names_search(tl_names *t, const uint8_t *p, int64_t size, int32_t content) {
-    uint32_t hash = tl_crc32c(p, size);
+static int32_t tl_names_find_hashed(const tl_names *t, const uint8_t *p, int64_t size,
+                                    uint32_t hash) {
     if (t->slot_count) {
         int64_t mask = t->slot_count - 1;
         for (int64_t at = hash & mask; t->slots[at] >= 0; at = (at + 1) & mask) {
@@ -85,6 +85,18 @@ static int32_t tl_names_search(tl_names *t, const uint8_t *p, int64_t size, int3
             if (t->names[id].hash == hash && tl_names_equal(t, id, p, size)) return id;
         }
     }
+    return -1;
+}
+
+/* Return the id of a name, or -1. */
+static inline int32_t tl_names_find(const tl_names *t, const uint8_t *p, int64_t size) {
+    return tl_names_find_hashed(t, p, size, tl_crc32c(p, size));
+}
+
+static int32_t tl_names_search(tl_names *t, const uint8_t *p, int64_t size, int32_t content) {
+    uint32_t hash = tl_crc32c(p, size);
+    int32_t known = tl_names_find_hashed(t, p, size, hash);
+    if (known >= 0) return known;
     if (t->count >= INT32_MAX || !tl_names_reserve(t, size)) return -1;
     int32_t id = (int32_t)t->count;
     t->names[id] = (tl_name){t->arena_size, size, hash, -1, content, 0};

@@ -194,14 +194,21 @@ static int tl_shape(const uint8_t *p, const uint8_t *end, int *rank, int *one) {
     return 1;
 }
 
+/* The bytes of a float32 or float64 in a message; of size 0 if a number has another form. */
+typedef struct {
+    const uint8_t *start;
+    int32_t size;
+} tl_number;
+
 /* Read a scalar from a TensorProto. Returns 1 if it contains one number of shape [] or [1], 0 if
  * not, and -1 if it is invalid. *family says how to interpret *bits. */
-static int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, uint64_t *bits) {
+static int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, uint64_t *bits,
+                            tl_number *number) {
     tl_field f;
     uint64_t dtype = 0, typed[19], raw;
     uint32_t has = 0;
     int rank = 0, one = 1;
-    const uint8_t *content = NULL, *content_end = NULL;
+    const uint8_t *content = NULL, *content_end = NULL, *first[2] = {NULL, NULL};
     while (p < end) {
         if (!tl_next(&p, end, &f)) return -1;
         if (f.number == 1 && f.type == 0) dtype = f.value;
@@ -224,15 +231,22 @@ static int tl_tensor_scalar(const uint8_t *p, const uint8_t *end, int *family, u
             if (!tl_first_of(&f, width, &raw)) return -1;
             typed[f.number] = raw;
             has |= 1u << f.number;
+            if (f.number == 5 || f.number == 6)
+                first[f.number - 5] = f.type == 2 ? f.start : p - width;
         }
     }
     tl_dtype kind = tl_dtype_of(dtype);
     if (kind.family == 0 || rank > 1 || !one) return 0;
+    number->size = 0;
     if (content != NULL && content < content_end) {
         if (content_end - content != kind.width) return 0;
         raw = tl_little_endian(content, kind.width);
+        if (dtype <= 2) *number = (tl_number){content, kind.width};
+    } else if (has >> kind.field & 1) {
+        raw = typed[kind.field];
+        if (dtype <= 2) *number = (tl_number){first[dtype - 1], kind.width};
     } else
-        raw = has >> kind.field & 1 ? typed[kind.field] : 0;
+        raw = 0;
     *family = kind.family;
     *bits = tl_widen(dtype, kind, raw);
     return 1;
