@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tests.analysis.media.conftest import Open
 from tracklight.analysis.media import StepsRequest, ValueRequest
-from tracklight.dashboards.images import Images
-from tracklight.dashboards.images.schemas import PixelsRequest
+from tracklight.dashboards.images import Images, PixelsRequest
 
 STEPS = 12
 BATCH = np.random.default_rng(5).integers(0, 256, (STEPS, 2, 24, 40, 3)).astype(np.uint8)

@@ -13,8 +13,7 @@ import pytest
 from tests.analysis.media.conftest import Open, open_log
 from tests.interop.test_corpus import read_oracle, unpack
 from tracklight.analysis.media import SeriesSteps, StepsRequest, ValueRequest
-from tracklight.dashboards.audio import Audio
-from tracklight.dashboards.audio.schemas import ClipRequest, SpectrogramRequest, WaveformRequest
+from tracklight.dashboards.audio import Audio, ClipRequest, SpectrogramRequest, WaveformRequest
 
 __all__ = ["open_log"]
 

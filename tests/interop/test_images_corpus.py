@@ -14,8 +14,7 @@ from PIL import Image
 from tests.analysis.media.conftest import Open, open_log
 from tests.interop.test_corpus import read_oracle, unpack
 from tracklight.analysis.media import SeriesSteps, StepsRequest, ValueRequest
-from tracklight.dashboards.images import Images
-from tracklight.dashboards.images.schemas import ImageRequest, PixelsRequest, ThumbnailRequest
+from tracklight.dashboards.images import ImageRequest, Images, PixelsRequest, ThumbnailRequest
 
 __all__ = ["open_log"]
 

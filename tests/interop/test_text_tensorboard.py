@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.dashboards.text.schemas import TextRequest
-from tracklight.dashboards.text.texts import render_texts
+from tracklight.dashboards.text import TextRequest, render_texts
 
 with warnings.catch_warnings():
     # The HTML sanitizer bundled with TensorBoard issues a deprecation warning.

@@ -22,8 +22,7 @@ from tests.web.fairness_log import TFMA
 from tracklight.analysis.profiles.captures import make_capture_id
 from tracklight.cli.demo.flowers import encode_capture
 from tracklight.cli.demo.writers import BATCH, GraphBuilder
-from tracklight.dashboards.workspaces.schemas import BoardCard, BoardDocument, BoardSection
-from tracklight.dashboards.workspaces.store import DocumentStore
+from tracklight.dashboards.workspaces import BoardCard, BoardDocument, BoardSection, DocumentStore
 from tracklight.formats import proto, summary
 from tracklight.formats.hparams import Status, build_session_end, build_session_start
 from tracklight.formats.media import encode_wav

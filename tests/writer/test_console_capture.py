@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import tracklight
-from tracklight.analysis.console import parse_console
+from tracklight.server.run_table.run_files import parse_console
 from tracklight.writer.process import FILE_NAME, ConsoleCapture
 
 

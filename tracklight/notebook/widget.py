@@ -7,8 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from tracklight.dashboards.scalars.charts import ChartBuilder
-from tracklight.dashboards.scalars.lines import LiveCharts
+from tracklight.dashboards.scalars.charts import ChartBuilder, LiveCharts
 from tracklight.dashboards.scalars.schemas import ChartRequest, ChartsRequest
 from tracklight.errors import (
     MissingDependencyError,

@@ -11,13 +11,11 @@ import pytest
 from tests.analysis.media.conftest import Open
 from tests.dashboards.audio.client import call_route, sine, write_clips
 from tests.formats.test_media_wav import describe, make_wav
-from tracklight.dashboards.audio import signals
-from tracklight.dashboards.audio.schemas import (
+from tracklight.dashboards import audio
+from tracklight.dashboards.audio import (
     FrequencyScale,
     SpectrogramRequest,
     SpectrogramResponse,
-)
-from tracklight.dashboards.audio.signals import (
     choose_window,
     compute_spectrogram,
     make_frequency_edges,
@@ -129,7 +127,7 @@ def test_range_follows_samples_beyond_full_scale() -> None:
 def test_sparse_decoding_gives_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     both = np.random.default_rng(1).uniform(-1, 1, (3000, 2))
     together, _ = make(encode_wav(both, 8000), width=50)
-    monkeypatch.setattr(signals, "SPARSE_FACTOR", 0)
+    monkeypatch.setattr(audio, "SPARSE_FACTOR", 0)
     one_by_one, _ = make(encode_wav(both, 8000), width=50)
     np.testing.assert_array_equal(together.levels, one_by_one.levels)
 
@@ -137,7 +135,7 @@ def test_sparse_decoding_gives_the_same_result(monkeypatch: pytest.MonkeyPatch) 
 def test_limits_work_for_long_clips(monkeypatch: pytest.MonkeyPatch) -> None:
     transformed = []
     rfft = np.fft.rfft
-    monkeypatch.setattr(signals, "MAX_FFT_SAMPLES", 1 << 14)
+    monkeypatch.setattr(audio, "MAX_FFT_SAMPLES", 1 << 14)
     monkeypatch.setattr(np.fft, "rfft", lambda x: transformed.append(x.size) or rfft(x))
     make(encode_wav(np.zeros(500_000), 8000), width=20, window=256)
     assert sum(transformed) <= 1 << 14

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.analysis.media.conftest import Open
 from tests.dashboards.audio.client import call_route, sine, write_clips
 from tests.formats.test_media_wav import describe, make_wav
-from tracklight.dashboards.audio import signals
-from tracklight.dashboards.audio.signals import select_frames
+from tracklight.dashboards import audio
+from tracklight.dashboards.audio import reduce_samples, select_frames
 from tracklight.errors import FormatError
 from tracklight.formats.media import decode_wav, encode_wav
 
@@ -53,7 +53,7 @@ def test_clamps_range_to_clip(requested: tuple[int, int | None], expected: tuple
 def test_ignores_non_finite_samples() -> None:
     numbers = [0.5, np.nan, -0.5, np.nan, np.nan, np.inf]
     clip = make_wav(describe(3, 32), struct.pack("<6f", *numbers))
-    columns = signals.reduce_samples(select_frames(clip, 0, None).wav, np.array([0, 3, 5, 6]))
+    columns = reduce_samples(select_frames(clip, 0, None).wav, np.array([0, 3, 5, 6]))
     np.testing.assert_array_equal(columns.low[0], [-0.5, np.nan, np.nan])
     np.testing.assert_array_equal(columns.high[0], [0.5, np.nan, np.nan])
     np.testing.assert_array_equal(columns.rms()[0], [0.5, np.nan, np.nan])
@@ -77,10 +77,10 @@ def test_block_size_does_not_change_result(
     samples = np.random.default_rng(frames).uniform(-1, 1, (frames, channels))
     frame_range = select_frames(encode_wav(samples, 100), 0, None)
     edges = frame_range.split(columns)
-    whole = signals.reduce_samples(frame_range.wav, edges)
+    whole = reduce_samples(frame_range.wav, edges)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(signals, "WAVEFORM_BLOCK_SAMPLES", block)
-        in_blocks = signals.reduce_samples(frame_range.wav, edges)
+        patch.setattr(audio, "WAVEFORM_BLOCK_SAMPLES", block)
+        in_blocks = reduce_samples(frame_range.wav, edges)
     for one, other in zip(whole, in_blocks, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
     decoded = frame_range.wav.decode()

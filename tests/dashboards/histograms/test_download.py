@@ -11,8 +11,7 @@ from tests.analysis.media.conftest import Open
 from tests.dashboards.histograms.requests import request, write
 from tests.index.logs import histogram
 from tracklight.analysis.media import StepsResponse
-from tracklight.dashboards.histograms import Histograms
-from tracklight.dashboards.histograms.schemas import BucketsResponse, HistogramChartRow
+from tracklight.dashboards.histograms import BucketsResponse, HistogramChartRow, Histograms
 from tracklight.errors import LogError, UsageError
 
 

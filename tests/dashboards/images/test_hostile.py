@@ -17,9 +17,9 @@ from PIL import Image
 from tests.dashboards.images import samples
 from tests.dashboards.images.conftest import Serve
 from tests.dashboards.images.samples import noise, png, save, slope
+from tracklight.dashboards.images import describe_image
 from tracklight.dashboards.images.header import read_header
 from tracklight.dashboards.images.raster import decode_image
-from tracklight.dashboards.images.rendering import describe_image
 from tracklight.errors import FormatError
 from tracklight.server import responses
 

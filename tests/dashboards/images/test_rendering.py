@@ -12,9 +12,13 @@ from tests.dashboards.images.conftest import picture_record
 from tests.dashboards.images.samples import noise, save
 from tests.index import logs
 from tracklight.analysis.media import StepsRequest, list_steps
-from tracklight.dashboards.images import raster, rendering
-from tracklight.dashboards.images.rendering import ImageRenderer
-from tracklight.dashboards.images.schemas import PixelsRequest, ThumbnailRequest
+from tracklight.dashboards import images
+from tracklight.dashboards.images import (
+    ImageRenderer,
+    PixelsRequest,
+    ThumbnailRequest,
+    raster,
+)
 from tracklight.index.catalog import Catalog
 from tracklight.util.memory import LruCache
 
@@ -29,7 +33,7 @@ def test_memory_is_bounded(tmp_path: Path, open_log: Open, monkeypatch: pytest.M
         caches.append(LruCache(max_bytes=min(max_bytes, 900_000), idle_s=idle_s))
         return caches[-1]
 
-    monkeypatch.setattr(rendering, "LruCache", make_cache)
+    monkeypatch.setattr(images, "LruCache", make_cache)
     monkeypatch.setattr(raster, "LruCache", make_cache)
     files = ([save(noise(300, 300, 3, seed=seed))] for seed in range(20))
     records = (picture_record(step, parts) for step, parts in enumerate(files))

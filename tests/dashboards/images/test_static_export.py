@@ -10,8 +10,7 @@ from tests.dashboards.images.conftest import picture_record
 from tests.dashboards.images.samples import load, noise, save
 from tests.index import logs
 from tracklight.analysis.media import StepsResponse
-from tracklight.dashboards.images import Images
-from tracklight.dashboards.images.schemas import ImageInfoResponse
+from tracklight.dashboards.images import ImageInfoResponse, Images
 from tracklight.plugin import Blob
 
 __all__ = ["open_log"]

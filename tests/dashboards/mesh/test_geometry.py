@@ -5,7 +5,7 @@ import pytest
 
 from tests.dashboards.mesh.conftest import OpenScene
 from tests.dashboards.mesh.scene import FACES, VERTICES, make_part
-from tracklight.dashboards.mesh import geometry
+from tracklight.dashboards import mesh
 
 
 def test_first_points_are_a_sample_of_all(open_scene: OpenScene) -> None:
@@ -52,7 +52,7 @@ def test_surfaces_that_are_too_large_are_drawn_as_points(
         (0, [make_part("m_VERTEX", VERTICES[None]), make_part("m_FACE", FACES[None])])
     )
     assert len(scene.geometry("m", max_points=1).face) == 12
-    monkeypatch.setattr(geometry, "_MAX_FACES", 3)
+    monkeypatch.setattr(mesh, "_MAX_FACES", 3)
     points = scene.geometry("m", max_points=2)
     assert (points.face, len(points.position), points.info.face_count) == (None, 6, 4)
     assert [note.text for note in points.info.notes] == [
@@ -64,7 +64,7 @@ def test_surfaces_that_are_too_large_are_drawn_as_points(
 def test_faces_of_large_surfaces_are_shuffled(
     open_scene: OpenScene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(geometry, "_MAX_UNSHUFFLED_FACES", 3)
+    monkeypatch.setattr(mesh, "_MAX_UNSHUFFLED_FACES", 3)
     scene = open_scene(
         (0, [make_part("m_VERTEX", VERTICES[None]), make_part("m_FACE", FACES[None])])
     )

@@ -5,7 +5,7 @@ import pytest
 
 from tests.dashboards.mesh.conftest import OpenScene
 from tests.dashboards.mesh.scene import COLORS, FACES, VERTICES, make_part
-from tracklight.dashboards.mesh import geometry
+from tracklight.dashboards import mesh
 from tracklight.errors import UsageError
 
 MESH = [
@@ -45,6 +45,6 @@ def test_obj_has_colors_and_faces(open_scene: OpenScene) -> None:
 def test_rejects_meshes_that_are_too_large_for_obj(
     open_scene: OpenScene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(geometry, "_MAX_OBJ_LINES", 7)
+    monkeypatch.setattr(mesh, "_MAX_OBJ_LINES", 7)
     with pytest.raises(UsageError, match="download PLY"):
         open_scene((0, MESH)).request("file", run="run", tag="a/m", index=0, format="obj")

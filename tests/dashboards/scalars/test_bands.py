@@ -8,8 +8,8 @@ import pytest
 
 from tests.dashboards.scalars.fake_log import Log, query
 from tests.index.series_builder import series
-from tracklight.dashboards.scalars import bands
-from tracklight.dashboards.scalars.bands import compute_t_quantiles
+from tracklight.dashboards.scalars import charts
+from tracklight.dashboards.scalars.charts import compute_t_quantiles
 from tracklight.index.aggregation import SKETCH_ERROR
 
 RNG = np.random.default_rng(4)
@@ -79,7 +79,7 @@ def test_quantiles_match_pandas() -> None:
 
 def test_quantiles_of_many_runs_are_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
     exact = band(DIFFERENT, "a", "b", "c", band="quantiles")
-    monkeypatch.setattr(bands, "MAX_EXACT_RUNS", 2)
+    monkeypatch.setattr(charts, "MAX_EXACT_RUNS", 2)
     sketched = band(DIFFERENT, "a", "b", "c", band="quantiles")
     for name in ("low", "inner_low", "center", "inner_high", "high"):
         found, expected = getattr(sketched, name), getattr(exact, name)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from tests.dashboards.text.conftest import Show
 from tracklight.analysis.media.time_limits import Deadline
-from tracklight.dashboards.text.diff import align_sequences, diff_texts
-from tracklight.dashboards.text.schemas import TextDiffResponse
+from tracklight.dashboards.text.diff import TextDiffResponse, align_sequences, diff_texts
 
 LINES = st.lists(st.text("ab \n", max_size=4).map(lambda line: line.replace("\n", "")), max_size=30)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dashboards.text.conftest import Board, Show
-from tracklight.dashboards.text import texts
+from tracklight.dashboards import text
 from tracklight.errors import UsageError
 
 
@@ -62,7 +62,7 @@ def test_invalid_regex_raises_usage_error(show: Show, query: str) -> None:
 
 
 def test_endless_regex_is_stopped(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "_MAX_SEARCH_S", 0.5)
+    monkeypatch.setattr(text, "_MAX_SEARCH_S", 0.5)
     board = show(run=[("words", "a" * 60 + "b")])
     with pytest.raises(UsageError, match='too long on the text of "words" at step 0'):
         search(board, "(a+)+$", regex=True)
@@ -71,7 +71,7 @@ def test_endless_regex_is_stopped(show: Show, monkeypatch: pytest.MonkeyPatch) -
 def test_returns_what_was_searched_before_the_time_limit(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "_MAX_SEARCH_S", 0.5)
+    monkeypatch.setattr(text, "_MAX_SEARCH_S", 0.5)
     board = show(run=[("words", "a" * 60 + "b"), ("words", "aaa")])
     response = search(board, "(a+)+$", regex=True)
     assert ([hit.step for hit in response.hits], response.searched, response.texts) == ([1], 1, 2)
@@ -105,7 +105,7 @@ def test_empty_matches_are_ignored(show: Show) -> None:
 
 
 def test_regex_process_is_stopped() -> None:
-    matcher = texts.RegexProcess("a", 0, 5, 20)
+    matcher = text.RegexProcess("a", 0, 5, 20)
     assert matcher.match("b\nba") == [(1, 1, 2)]
     matcher.close()
     assert matcher._process.returncode is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.dashboards.text.conftest import Show
 from tracklight.analysis.media import StepsResponse, steps_path, value_path
-from tracklight.dashboards.text.schemas import TextResponse
+from tracklight.dashboards.text import TextResponse
 from tracklight.plugin import Blob
 
 

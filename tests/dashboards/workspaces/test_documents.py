@@ -15,9 +15,15 @@ from starlette.testclient import TestClient
 from tests.dashboards.opening import make_context
 from tests.server.memory_source import MemorySource
 from tests.server.waiting import wait_until
-from tracklight.dashboards.workspaces import Workspaces, split_blocks
-from tracklight.dashboards.workspaces.schemas import BoardCard, BoardDocument, BoardSection
-from tracklight.dashboards.workspaces.store import VERSION_INTERVAL_S, DocumentStore
+from tracklight.dashboards.workspaces import (
+    VERSION_INTERVAL_S,
+    BoardCard,
+    BoardDocument,
+    BoardSection,
+    DocumentStore,
+    Workspaces,
+    split_blocks,
+)
 from tracklight.errors import ConflictError, LogError
 from tracklight.index.catalog import Catalog
 

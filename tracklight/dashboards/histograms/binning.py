@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from tracklight.dashboards.histograms.schemas import HistogramAxis
 from tracklight.formats.values import HistogramBatch
 from tracklight.types import Bool, Float64, Int64, ValueLocations
 
@@ -37,6 +37,7 @@ _MIN_CROP_FACTOR = 1.6
 #: Margin around the core, as a share of its width.
 _MARGIN = 0.04
 
+HistogramAxis = Literal["step", "relative", "wall"]
 #: Lowest and highest value.
 ValueRange = tuple[float, float]
 

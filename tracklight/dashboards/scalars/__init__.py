@@ -1,9 +1,9 @@
 """The Scalars dashboard: line charts of scalar series.
 
 May import `tracklight.plugin`, `tracklight.index` and what lies below. `Scalars` has the routes,
-`schemas` their requests and responses; `charts` (with `lines` and `bands`) and `tables` compute the
-responses. In a static export, short series have all points, and long ones those that determine the
-pixels of a wide screen.
+`schemas` their requests and responses; `charts` and `tables` compute the responses. In a static
+export, short series have all points, and long ones those that determine the pixels of a wide
+screen.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from tracklight.dashboards.scalars.charts import ChartBuilder, resolve_groups
-from tracklight.dashboards.scalars.lines import LiveCharts
+from tracklight.dashboards.scalars.charts import ChartBuilder, LiveCharts, resolve_groups
 from tracklight.dashboards.scalars.schemas import (
     ChartsRequest,
     ChartsResponse,

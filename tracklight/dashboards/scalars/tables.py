@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracklight.dashboards.scalars.bands import BandBuilder
-from tracklight.dashboards.scalars.charts import SeriesSelection
+from tracklight.dashboards.scalars.charts import BandBuilder, SeriesSelection
 from tracklight.dashboards.scalars.schemas import (
     BandRow,
     DownloadFormat,

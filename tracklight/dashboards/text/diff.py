@@ -12,11 +12,12 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from tracklight.analysis.media.time_limits import Deadline
 from tracklight.analysis.source import Sentence
-from tracklight.dashboards.text.schemas import TextDiffLine, TextDiffResponse
 from tracklight.errors import Message
 
 _MAX_COMPARED_LINES = 20_000
@@ -33,6 +34,30 @@ _WORD = re.compile(r"\n|[^\S\n]+|\w+|[^\w\s]")
 
 #: The parts of a line; those at odd indexes differ.
 LineParts = list[str]
+
+
+class TextDiffLine(msgspec.Struct):
+    """A line of one or both texts; line numbers count from 1.
+
+    In ``parts`` the words at odd indexes differ. A ``gap`` represents ``lines`` lines that both
+    texts have.
+    """
+
+    kind: Literal["same", "removed", "added", "gap"]
+    before: int | None
+    after: int | None
+    parts: list[str]
+    lines: int = 1
+
+
+class TextDiffResponse(msgspec.Struct):
+    """The lines of both texts, and how many were added and removed."""
+
+    lines: list[TextDiffLine]
+    added: int
+    removed: int
+    notes: list[Sentence]
+    """What was left out, if the texts are too long."""
 
 
 def diff_texts(before: list[str], after: list[str], context: int | None) -> TextDiffResponse:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.console import MAX_LINE_CHARS, format_console_line, parse_console
+from tracklight.server.run_table.run_files import MAX_LINE_CHARS, parse_console
 
 
 def read_texts(text: str) -> list[str]:
@@ -37,8 +37,7 @@ def test_long_lines_are_cut() -> None:
 
 
 def test_reads_captured_lines() -> None:
-    captured = format_console_line(1.7e9 + 0.25, "stderr", "failed")
-    (line,) = parse_console(captured)
+    (line,) = parse_console("2023-11-14T22:13:20.250000Z stderr F failed\n")
     assert (line.time, line.stream, line.text) == (1.7e9 + 0.25, "stderr", "failed")
 
 

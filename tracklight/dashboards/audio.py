@@ -1,28 +1,140 @@
-"""Compute waveforms and spectrograms of WAV clips at the resolution of the screen.
+"""The Audio dashboard: play audio clips and show their waveforms and spectrograms.
 
-Both use every sample (very long spectrograms use a subset), and decode clips in blocks, so that an
-hour of audio takes no more memory than a second.
+Waveforms and spectrograms of WAV files are computed at the resolution of the screen. Both use every
+sample (very long spectrograms use a subset) and decode clips in blocks, so that an hour of audio
+takes no more memory than a second. Start reading at `Audio`, the last class.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.dashboards.audio.schemas import (
-    FrequencyScale,
-    SpectrogramRequest,
-    SpectrogramResponse,
-    WaveformRequest,
-    WaveformResponse,
+from tracklight.analysis.media import (
+    StepsRequest,
+    StepsResponse,
+    ValueReader,
+    ValueRequest,
+    export_values,
+    has_fingerprint,
+    list_steps,
+    value_path,
 )
-from tracklight.errors import FormatError
-from tracklight.formats.media import WavFile, parse_wav
+from tracklight.analysis.source import Sentence
+from tracklight.errors import FormatError, LogError, Message, find_message
+from tracklight.formats import values
+from tracklight.formats.media import UNKNOWN_MEDIA_TYPE, WavFile, parse_wav, sniff_media_type
+from tracklight.plugin import Blob, Context, Dashboard, Route
 from tracklight.types import Float32, Float64, Int64
+
+# ---- requests and responses
+
+FrequencyScale = Literal["linear", "log", "mel"]
+
+_NonNegativeInt = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class ClipRequest(ValueRequest):
+    """One clip of a value; ``clip`` is its index."""
+
+    clip: _NonNegativeInt = 0
+
+
+class WaveformRequest(ClipRequest):
+    """The frames ``start:stop`` of a clip, in ``columns`` of pixels."""
+
+    columns: Annotated[int, msgspec.Meta(ge=1, le=8192)] = 600
+    start: _NonNegativeInt = 0
+    stop: _NonNegativeInt | None = None
+
+
+class SpectrogramRequest(ClipRequest):
+    """The frames ``start:stop`` of a clip, as ``width`` by ``height`` pixels.
+
+    ``window`` is the number of frames per Fourier transform; the default is about 40 ms. Without a
+    ``channel``, the mean power of all channels is shown.
+    """
+
+    width: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 600
+    height: Annotated[int, msgspec.Meta(ge=1, le=512)] = 128
+    start: _NonNegativeInt = 0
+    stop: _NonNegativeInt | None = None
+    scale: FrequencyScale = "mel"
+    window: Annotated[int, msgspec.Meta(ge=16, le=16384)] | None = None
+    channel: _NonNegativeInt | None = None
+
+
+class ClipInfo(msgspec.Struct, kw_only=True):
+    """The description of a clip from its file or, if that cannot be parsed, from the log."""
+
+    label: str
+    bytes: int
+    content_type: str
+    """Detected from the first bytes of the file; the type in the log is ignored."""
+    encoding: str
+    sample_rate: float | None = None
+    channels: int | None = None
+    bits: int | None = None
+    frames: int | None = None
+    duration_s: float | None = None
+    problem: Sentence | None = None
+    """Why there is no waveform and no spectrogram. A browser may be able to play the clip."""
+
+
+class ClipsResponse(msgspec.Struct):
+    """The first clips of a value; ``total`` is the number of all clips."""
+
+    total: int
+    clips: list[ClipInfo]
+
+
+class WaveformResponse(msgspec.Struct, kw_only=True):
+    """The lowest sample, the highest sample and the root mean square of each column.
+
+    The arrays contain all columns of the first channel, then those of the second, and so on. There
+    are never more columns than frames.
+    """
+
+    sample_rate: int
+    frames: int
+    """The number of frames of the whole clip."""
+    channels: int
+    """The number of channels in this response; the clip may have more."""
+    start: int
+    stop: int
+    low: Float32
+    high: Float32
+    rms: Float32
+
+
+class SpectrogramResponse(msgspec.Struct, kw_only=True):
+    """Levels row by row, beginning with the lowest frequency.
+
+    Level 0 is ``low_db`` and level 255 is ``high_db``; a sine with full amplitude has 0 dB. Rows
+    are evenly spaced on the ``scale``, from ``low_hz`` to ``high_hz``.
+    """
+
+    sample_rate: int
+    start: int
+    stop: int
+    width: int
+    height: int
+    scale: FrequencyScale
+    window: int
+    low_hz: float
+    high_hz: float
+    low_db: float
+    high_db: float
+    levels: NDArray[np.uint8]
+
+
+# ---- waveforms
 
 #: Only these channels are shown; a header may claim 65,535.
 MAX_CHANNELS = 16
@@ -145,6 +257,9 @@ def _reduce_block(samples: Float64, starts: Int64) -> WaveformColumns:
 def _to_float32(numbers: Float64) -> Float32:
     flat: Float32 = numbers.astype(np.float32).ravel()
     return flat
+
+
+# ---- spectrograms
 
 
 def compute_spectrogram(frames: FrameRange, request: SpectrogramRequest) -> SpectrogramResponse:
@@ -284,3 +399,165 @@ def to_decibel_levels(power: Float64) -> tuple[NDArray[np.uint8], float]:
     high_db = max(0.0, float(np.ceil(decibels.max())))
     levels = (decibels - (high_db - RANGE_DB)) * (255 / RANGE_DB)
     return np.clip(np.rint(levels), 0, 255).astype(np.uint8), high_db
+
+
+# ---- the dashboard
+
+#: Only the first clips of a value are described.
+_MAX_CLIPS = 1000
+#: Longer labels are truncated.
+_MAX_LABEL_CHARACTERS = 2000
+
+_WAV = "audio/wav"
+#: Media types that a browser may be able to play.
+_ENCODING_NAMES = {
+    "audio/mpeg": "MP3",
+    "audio/aac": "AAC",
+    "audio/flac": "FLAC",
+    "audio/ogg": "Ogg",
+    "audio/mp4": "MP4",
+    "video/mp4": "MP4",
+    "video/webm": "WebM",
+}
+
+
+class Audio(Dashboard):
+    """Serves clips as they were logged, and waveforms and spectrograms of WAV files."""
+
+    name = "audio"
+    title = "Audio"
+    plugins = ("audio",)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._values = ValueReader(context)
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("steps", StepsRequest, self.steps),
+            Route("about", ValueRequest, self.about, "GET", immutable=has_fingerprint),
+            Route("clip", ClipRequest, self.clip, "GET"),
+            Route("waveform", WaveformRequest, self.waveform, "GET", immutable=has_fingerprint),
+            Route(
+                "spectrogram",
+                SpectrogramRequest,
+                self.spectrogram,
+                "GET",
+                immutable=has_fingerprint,
+            ),
+        ]
+
+    def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
+        return export_values(self.context, self.plugins, runs, self._iter_exported)
+
+    def steps(self, request: StepsRequest) -> StepsResponse:
+        """List the steps at which clips were logged."""
+        return list_steps(self.context, request)
+
+    def about(self, request: ValueRequest) -> ClipsResponse:
+        """Describe the clips of a value: label, encoding, sample rate, duration."""
+        value = self._read_value(request)
+        shown = range(min(len(value.clips), _MAX_CLIPS))
+        return ClipsResponse(len(value.clips), [_describe_clip(value, index) for index in shown])
+
+    def clip(self, request: ClipRequest) -> Blob:
+        """Return the file of a clip as it was logged. Supports range requests."""
+        content = self._read_clip(request)
+        return Blob(content, _get_media_type(content), immutable=has_fingerprint(request))
+
+    def waveform(self, request: WaveformRequest) -> WaveformResponse:
+        """Return the minimum, maximum and RMS of a WAV clip for each column of pixels."""
+        clip = self._read_clip(request)
+        return compute_waveform(select_frames(clip, request.start, request.stop), request)
+
+    def spectrogram(self, request: SpectrogramRequest) -> SpectrogramResponse:
+        """Return the level of each frequency of a WAV clip over time, as pixels."""
+        clip = self._read_clip(request)
+        return compute_spectrogram(select_frames(clip, request.start, request.stop), request)
+
+    def _read_value(self, request: ValueRequest) -> values.Audio:
+        value = self._values.read(request)
+        if not isinstance(value, values.Audio):
+            raise LogError("audio.not_audio", '"{tag}" is not an audio tag', tag=request.tag)
+        return value
+
+    def _read_clip(self, request: ClipRequest) -> bytes:
+        clips = self._read_value(request).clips
+        if request.clip >= len(clips):
+            raise LogError(
+                "audio.no_clip",
+                "no clip {part}: the value has {clips} clips",
+                part=request.clip,
+                clips=len(clips),
+            )
+        return clips[request.clip]
+
+    def _iter_exported(self, request: ValueRequest) -> Iterator[tuple[str, object]]:
+        """Yield the responses for one value. An exported page draws waveforms by itself."""
+        about = self.about(request)
+        yield value_path("about", request), about
+        for index in range(len(about.clips)):
+            clip_request = ClipRequest(
+                request.run, request.tag, request.index, request.fingerprint, index
+            )
+            yield value_path("clip", request, clip=index), self.clip(clip_request)
+
+
+def _get_media_type(clip: bytes) -> str:
+    """Return a media type that a browser only plays, or one that it only saves."""
+    media_type = sniff_media_type(clip)
+    return media_type if media_type == _WAV or media_type in _ENCODING_NAMES else UNKNOWN_MEDIA_TYPE
+
+
+def _describe_clip(value: values.Audio, index: int) -> ClipInfo:
+    clip, label = value.clips[index], value.labels[index]
+    if len(label) > _MAX_LABEL_CHARACTERS:
+        label = label[: _MAX_LABEL_CHARACTERS - 1] + "…"
+    info = ClipInfo(label=label, bytes=len(clip), content_type=_get_media_type(clip), encoding="")
+    if info.content_type == _WAV:
+        _add_wav_header(info, clip)
+    else:
+        _add_logged_properties(info, value)
+    return info
+
+
+def _add_wav_header(info: ClipInfo, clip: bytes) -> None:
+    try:
+        wav = parse_wav(clip)
+    except FormatError as error:
+        info.encoding = "WAV"
+        info.problem = Sentence.make(find_message(error) or str(error))
+        return
+    info.encoding = wav.encoding
+    info.sample_rate = wav.sample_rate
+    info.channels, info.bits, info.frames = wav.channels, wav.bits, wav.frames
+    info.duration_s = wav.duration_s
+    if not wav.frames:
+        info.problem = Sentence.make(Message("audio.no_samples", "the clip has no samples"))
+
+
+def _add_logged_properties(info: ClipInfo, value: values.Audio) -> None:
+    """Describe a file that is not WAV by what the log says about it."""
+    encoding = _ENCODING_NAMES.get(info.content_type)
+    info.encoding = encoding or "unknown"
+    info.sample_rate = value.sample_rate or None
+    info.channels, info.frames = value.channels or None, value.frames or None
+    if info.sample_rate and info.frames:
+        info.duration_s = info.frames / info.sample_rate
+    if not info.bytes:
+        info.problem = Sentence.make(Message("audio.empty", "the clip is empty"))
+    elif encoding:
+        info.problem = Sentence.make(
+            Message.format(
+                "audio.browser_only",
+                "only the browser can decode {encoding} ({size:,} bytes)",
+                encoding=encoding,
+                size=info.bytes,
+            )
+        )
+    else:
+        info.problem = Sentence.make(
+            Message.format(
+                "audio.unknown_type", "{size:,} bytes of an unknown file type", size=info.bytes
+            )
+        )

@@ -1,14 +1,16 @@
-"""Load one mesh, repair it, and encode it for the page or as a file.
+"""The Mesh dashboard: surfaces and point clouds.
 
-Logged arrays may have any shape and type. `load_mesh` keeps what can be drawn of them and says in
-notes what was repaired or left out. `make_geometry_response` turns the result into GPU buffers,
-`write_mesh_file` into PLY or OBJ.
+The series of a mesh are joined in `tracklight.analysis.meshes`. Logged arrays may have any shape
+and type: `load_mesh` keeps what can be drawn of them and says in notes what was repaired or left
+out. `make_geometry_response` turns the result into GPU buffers, `write_mesh_file` into PLY or OBJ.
+`Mesh` declares the routes.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -16,20 +18,31 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.media import ValueRequest
+from tracklight.analysis.media import (
+    ExportPart,
+    StepsRequest,
+    StepsResponse,
+    ValueRequest,
+    export_listed_values,
+    has_fingerprint,
+    value_path,
+)
 from tracklight.analysis.meshes import (
     MeshPart,
     MeshPartReader,
     MeshStep,
     SceneConfig,
     Vector,
+    get_mesh_step,
+    list_mesh_names,
+    list_mesh_steps,
     parse_scene_config,
     read_mesh_parts,
 )
 from tracklight.analysis.source import Sentence
 from tracklight.errors import FormatError, Message, UsageError
 from tracklight.formats.summary import MeshContent
-from tracklight.plugin import Blob
+from tracklight.plugin import Blob, Context, Dashboard, Route
 from tracklight.types import Bool, Float32, Float64, Int32
 
 UInt8 = NDArray[np.uint8]
@@ -43,7 +56,7 @@ _MAX_UNSHUFFLED_FACES = 50_000
 _MAX_OBJ_LINES = 500_000
 
 
-# ---- Requests and responses
+# ---- requests and responses
 
 
 class MeshRequest(ValueRequest):
@@ -109,7 +122,7 @@ class GeometryResponse(msgspec.Struct):
     """Red, green and blue for each vertex."""
 
 
-# ---- Loading
+# ---- loading
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,7 +414,7 @@ def _compute_radius(vertices: Float64, low: Vector, high: Vector) -> float:
     return largest * float(np.sqrt(np.square((vertices - center) / largest).sum(axis=1).max()))
 
 
-# ---- Drawing
+# ---- drawing
 
 
 def make_geometry_response(mesh: LoadedMesh, max_points: int) -> GeometryResponse:
@@ -482,7 +495,7 @@ def _compute_normals(vertices: Float32, faces: Int32) -> UInt8:
     return signed.reshape(-1).view(np.uint8)
 
 
-# ---- Files
+# ---- files
 
 
 def write_mesh_file(request: MeshFileRequest, mesh: LoadedMesh) -> Blob:
@@ -540,3 +553,88 @@ def _encode_obj(mesh: LoadedMesh) -> bytes:
         np.savetxt(text, rows, "v %.9g %.9g %.9g %.4g %.4g %.4g")
     np.savetxt(text, faces + 1, "f %d %d %d")
     return text.getvalue().encode()
+
+
+# ---- static export
+
+#: What the page requests first, and all that it requests in a static export; see
+#: web/src/dashboards/mesh/card/mesh-card-model.svelte.ts.
+_STATIC_MAX_POINTS = 100_000
+#: Number of meshes of a batch that are exported.
+_MAX_ITEMS = 4
+
+
+def iter_static_responses(
+    context: Context, runs: Sequence[str], geometry: Callable[[GeometryRequest], GeometryResponse]
+) -> Iterator[ExportPart]:
+    """Yield some steps of every mesh, each with the first meshes of its batch."""
+
+    def export_value(value: ValueRequest) -> Iterator[ExportPart]:
+        item, items = 0, 1
+        while item < items:
+            request = GeometryRequest(
+                value.run, value.tag, value.index, value.fingerprint, item, _STATIC_MAX_POINTS
+            )
+            response = geometry(request)
+            items = min(response.info.items, _MAX_ITEMS)
+            response.info = msgspec.structs.replace(response.info, items=items)
+            yield value_path("geometry", value, item=item, max_points=_STATIC_MAX_POINTS), response
+            item += 1
+
+    tags = [tag.tag for tag in context.log.shared_tags(runs) if tag.plugin == "mesh"]
+    listed = [
+        (name, list_mesh_steps(context, StepsRequest([name], list(runs))))
+        for name in list_mesh_names(tags)
+    ]
+    series_count = sum(len(response.series) for _, response in listed)
+    return export_listed_values(listed, series_count, export_value)
+
+
+# ---- the dashboard
+
+
+class Mesh(Dashboard):
+    """Serves meshes as buffers that a GPU can draw, and as files."""
+
+    name = "mesh"
+    title = "Mesh"
+    plugins = ("mesh",)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._reader = MeshPartReader(context)
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("steps", StepsRequest, self.steps),
+            Route("about", MeshRequest, self.about, "GET", immutable=has_fingerprint),
+            Route("geometry", GeometryRequest, self.geometry, "GET", immutable=has_fingerprint),
+            Route("file", MeshFileRequest, self.file, "GET"),
+        ]
+
+    def export_static(self, runs: Sequence[str]) -> Iterator[tuple[str, object]]:
+        return iter_static_responses(self.context, runs, self.geometry)
+
+    def steps(self, request: StepsRequest) -> StepsResponse:
+        """Return the steps of some meshes, without overwritten values.
+
+        Tags are the names of meshes, without the ``_VERTEX``, ``_FACE`` or ``_COLOR`` of their
+        series.
+        """
+        return list_mesh_steps(self.context, request)
+
+    def about(self, request: MeshRequest) -> MeshInfo:
+        """Return the size and position of a mesh, and how it was logged."""
+        return self._load(request).info
+
+    def geometry(self, request: GeometryRequest) -> GeometryResponse:
+        """Return a mesh ready to be drawn."""
+        return make_geometry_response(self._load(request), request.max_points)
+
+    def file(self, request: MeshFileRequest) -> Blob:
+        """Return a mesh with all points and faces, in the logged order, as PLY or OBJ."""
+        return write_mesh_file(request, self._load(request))
+
+    def _load(self, request: MeshRequest) -> LoadedMesh:
+        mesh_step = get_mesh_step(self.context.log, request)
+        return load_mesh(self._reader, mesh_step, request.item)
