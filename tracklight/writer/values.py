@@ -197,12 +197,12 @@ def release_copy(copy: NDArray[Any]) -> None:
 def _acquire_memory(size_bytes: int) -> NDArray[np.uint8]:
     for _ in range(len(_pool)):
         try:
-            memory = _pool.popleft()
+            memory = _pool.pop()  # the latest one, which may be in the caches of the processor
         except IndexError:  # another thread emptied the pool
             break
         if size_bytes <= memory.nbytes <= 2 * size_bytes:
             return memory
-        _pool.append(memory)
+        _pool.appendleft(memory)
     return np.empty(size_bytes, np.uint8)
 
 
@@ -435,6 +435,8 @@ def _as_triples(data: object, argument: str) -> NDArray[Any]:
 
 
 def _as_count(value: object, argument: str, *, minimum: int) -> int:
+    if type(value) is int and value >= minimum:  # the usual case
+        return value
     count = as_number(value, argument)
     if count != int(count) or count < minimum:
         raise ArgumentError(argument, f"must be an int of at least {minimum}, not {count:g}")

@@ -239,6 +239,9 @@ _MIN_RETRY_DELAY_S = 0.2
 _MAX_RETRY_DELAY_S = 30.0
 #: Writes to a slow target are spaced out so that writing takes at most this share of the time.
 _MAX_BUSY_FRACTION = 0.1
+#: Deferred values are built this long after the first one. The layers of a model are logged in
+#: quick succession, and building values meanwhile would compete for the interpreter lock.
+_BUILD_DELAY_S = 0.003
 #: Upper bound on the memory of values that wait to be built by the thread.
 _MAX_DEFERRED_BYTES = 64 << 20
 
@@ -297,6 +300,7 @@ class WriterThread:
         self._batch = b""
         self._written = 0
         self._next_write_at: float | None = None
+        self._build_at: float | None = None
         self._earliest_write_at = 0.0
         self._retry_delay_s = 0.0
         self._dropped_records = 0
@@ -346,7 +350,9 @@ class WriterThread:
                 return False
             self._deferred_bytes += size_bytes
             self._deferred.append((make_event, size_bytes))
-        self.wake()
+            is_first = len(self._deferred) == 1
+        if is_first:  # otherwise the thread has not built the others yet
+            self.wake()
         return True
 
     def flush(self, timeout_s: float | None = None) -> bool:
@@ -448,20 +454,26 @@ class WriterThread:
     def _wait_for_request(self) -> _FlushRequest | None:
         """Wait until the next write is due. Return the request for it, if there is one."""
         while True:
-            timeout = None
-            if self._next_write_at is not None:
-                timeout = max(0.0, self._next_write_at - time.monotonic())
+            if self._deferred and self._build_at is None and not self.is_failing:
+                self._build_at = time.monotonic() + _BUILD_DELAY_S
+            due = [at for at in (self._next_write_at, self._build_at) if at is not None]
+            timeout = max(0.0, min(due) - time.monotonic()) if due else None
             try:
                 request = self._requests.get(timeout=timeout)
             except queue.Empty:
-                return None
+                if self._build_at is None or self._build_at > time.monotonic():
+                    return None
+                self._build_deferred()
+                self._schedule()
+                continue
             if request is not None:
                 return request
-            self._build_deferred()
-            self._schedule()
+            if len(self._buffer):
+                self._schedule()
 
     def _build_deferred(self) -> None:
         """Build deferred records until the buffer is full."""
+        self._build_at = None
         while self._deferred:
             make_event, size_bytes = self._deferred[0]
             self._built_record = self._built_record or make_event()
