@@ -71,8 +71,7 @@ def _run(command: list[str]) -> Taken:
 def _look_here(what: str, path: Path) -> float:
     from tracklight.analysis.profiles.captures import open_capture
     from tracklight.analysis.profiles.findings.summary import summarize
-    from tracklight.analysis.profiles.timeline import Timeline
-    from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, make_tiles
+    from tracklight.analysis.profiles.timeline import TILE_BITS, Timeline, make_tiles
     from tracklight.formats import proto
 
     proto.parse("HloProto", b"")

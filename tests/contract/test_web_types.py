@@ -43,7 +43,6 @@ INTERNAL_STRUCTS = {
     "Instance",
     "LabelEdit",
     "NotesDocument",
-    "ProfileNotes",
     "ReductionRequest",
     "RuleState",
     "SavedSlice",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tracklight.analysis.debugger import RootCause
-from tracklight.analysis.debugger.recording import Recording, iter_recordings
-from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
+from tracklight.analysis.debugger.recording import Recording, RecordingAnalysis, iter_recordings
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import parse_roots
 

@@ -16,7 +16,7 @@ import msgspec
 
 from tracklight.analysis.debugger import HealthAlert
 from tracklight.analysis.debugger.library import Analysis, DebuggerLibrary
-from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
+from tracklight.analysis.debugger.recording import RecordingAnalysis
 from tracklight.analysis.embeddings.discovery import discover_embeddings, list_file_embeddings
 from tracklight.analysis.embeddings.loading import (
     Embedding,

@@ -7,13 +7,12 @@ from tracklight.analysis.profiles.kernels import list_kernels
 from tracklight.analysis.profiles.memory import analyze_memory
 from tracklight.analysis.profiles.ops import assign_ops, compute_op_stats
 from tracklight.analysis.profiles.steps import analyze_steps, detect_steps
-from tracklight.analysis.profiles.timeline import Timeline, list_tracks
+from tracklight.analysis.profiles.timeline import Timeline, list_tracks, make_tiles
 from tracklight.analysis.profiles.timeline.details import (
     collect_flows,
     get_event_details,
     summarize_selection,
 )
-from tracklight.analysis.profiles.timeline.tiles import make_tiles
 from tracklight.analysis.profiles.trace import Trace
 
 

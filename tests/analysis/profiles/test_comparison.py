@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.findings.comparison import (
+from tracklight.analysis.profiles.findings.summary import (
     ComparedCapture,
+    StepTimes,
     compare_captures,
     is_same_program,
+    summarize,
 )
-from tracklight.analysis.profiles.findings.summary import StepTimes, summarize
 from tracklight.analysis.profiles.ops import OpStats, compute_op_stats
 
 

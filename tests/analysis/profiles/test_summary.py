@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
-from tracklight.analysis.profiles.findings.comparison import ComparedCapture, compare_captures
-from tracklight.analysis.profiles.findings.summary import ProfileSummary, summarize
+from tracklight.analysis.profiles.findings.summary import (
+    ComparedCapture,
+    ProfileSummary,
+    compare_captures,
+    summarize,
+)
 from tracklight.analysis.profiles.ops import compute_op_stats
 from tracklight.analysis.source import Sentence
 

@@ -1,9 +1,9 @@
 """Numerical problems of a program: alerts, their root cause, and hints on what to look at there.
 
 `HealthAlert` and `RootCause` are the results that both sources have in common: dumps of
-TensorFlow's debugger (`dump`, `dump_rows`), and recordings of ``tracklight.debugger`` in event
-files (`recording`). `dump_analysis` and `recording_analysis` compute them, `dump_comparison`
-compares two dumps, and `library` opens the dumps and recordings of a log.
+TensorFlow's debugger (`dump`, `dump_rows`, `dump_analysis`), and recordings of
+``tracklight.debugger`` in event files (`recording`). `dump_comparison` compares two dumps, and
+`library` opens the dumps and recordings of a log.
 
 May import `tracklight.formats`, `tracklight.logdir` and `tracklight.analysis.source`.
 """

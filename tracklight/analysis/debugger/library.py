@@ -24,8 +24,12 @@ from numpy.typing import NDArray
 from tracklight.analysis.debugger import AlertKind, HealthAlert, RootCause
 from tracklight.analysis.debugger.dump import DebugDump, iter_dumps, read_metadata
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
-from tracklight.analysis.debugger.recording import Recording, RecordingKey, iter_recordings
-from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
+from tracklight.analysis.debugger.recording import (
+    Recording,
+    RecordingAnalysis,
+    RecordingKey,
+    iter_recordings,
+)
 from tracklight.analysis.source import Source
 from tracklight.errors import LogError, TracklightError, UsageError
 from tracklight.formats.debug_events import (

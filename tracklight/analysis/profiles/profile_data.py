@@ -62,7 +62,7 @@ from tracklight.analysis.profiles.steps import (
     Steps,
     analyze_steps,
 )
-from tracklight.analysis.profiles.timeline.tiles import Counter, list_counters
+from tracklight.analysis.profiles.timeline.details import Counter, list_counters
 from tracklight.analysis.profiles.trace import (
     PS_PER_MS,
     Framework,

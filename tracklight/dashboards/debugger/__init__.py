@@ -1,7 +1,7 @@
 """The Debugger dashboard: what went wrong with the numbers of a program.
 
-`Debugger` declares the routes. `schemas` are the requests and responses; `responses` and
-`dump_responses` build them from the analyses in `tracklight.analysis.debugger`.
+`Debugger` declares the routes. `schemas` are the requests and responses; `responses` builds the
+responses from the analyses in `tracklight.analysis.debugger`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from urllib.parse import quote
 from tracklight.analysis.debugger import RootCause
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.library import DebuggerLibrary
-from tracklight.analysis.debugger.recording_analysis import RecordingAnalysis
-from tracklight.dashboards.debugger import dump_responses, responses
+from tracklight.analysis.debugger.recording import RecordingAnalysis
+from tracklight.dashboards.debugger import responses
 from tracklight.dashboards.debugger.schemas import (
     AlertExportRequest,
     CompareDumpsResponse,
@@ -198,24 +198,22 @@ class Debugger(Dashboard):
     def executions(self, request: RowsRequest) -> EventColumns:
         """Return executions of a dump."""
         cursor = self.context.cursor()
-        return dump_responses.list_rows(
-            cursor, self._get_dump(request.source).execution_rows, request
-        )
+        return responses.list_rows(cursor, self._get_dump(request.source).execution_rows, request)
 
     def graph_executions(self, request: RowsRequest) -> EventColumns:
         """Return graph execution traces of a dump."""
         cursor = self.context.cursor()
-        return dump_responses.list_rows(cursor, self._get_dump(request.source).trace_rows, request)
+        return responses.list_rows(cursor, self._get_dump(request.source).trace_rows, request)
 
     def timeline(self, request: ExecutionTimelineRequest) -> ExecutionTimelineResponse:
         """Return the number of executions and traces of a dump over time."""
         cursor = self.context.cursor()
-        return dump_responses.make_timeline(cursor, self._get_dump(request.source).dump, request)
+        return responses.make_timeline(cursor, self._get_dump(request.source).dump, request)
 
     def event(self, request: DebugEventRequest) -> DebugEventResponse:
         """Return an execution or trace with its tensors, inputs and stack."""
         cursor = self.context.cursor()
-        return dump_responses.make_event(cursor, self._get_dump(request.source), request)
+        return responses.make_event(cursor, self._get_dump(request.source), request)
 
     def value(self, request: StoredValueRequest) -> StoredValueResponse:
         """Return a tensor that a recording stored when a value became non-finite."""
@@ -225,12 +223,12 @@ class Debugger(Dashboard):
     def histogram(self, request: TensorHistogramRequest) -> TensorHistogramResponse:
         """Return histograms of the values of a tensor of a graph over its executions."""
         cursor = self.context.cursor()
-        return dump_responses.make_histogram(cursor, self._get_dump(request.source), request)
+        return responses.make_histogram(cursor, self._get_dump(request.source), request)
 
     def op(self, request: OpRequest) -> OpResponse:
         """Return an operation of a graph with its neighbors."""
         cursor = self.context.cursor()
-        return dump_responses.make_op(cursor, self._get_dump(request.source), request)
+        return responses.make_op(cursor, self._get_dump(request.source), request)
 
     def source_file(self, request: SourceFileRequest) -> SourceFileResponse:
         """Return a source file as it was when the program ran."""
@@ -252,7 +250,7 @@ class Debugger(Dashboard):
         """Return where two dumps first differ."""
         cursor = self.context.cursor()
         first, second = self._get_dump(request.first), self._get_dump(request.second)
-        return dump_responses.compare(cursor, first, second, request)
+        return responses.compare_dump_analyses(cursor, first, second, request)
 
     def export(self, request: AlertExportRequest) -> Stream:
         """Download all alerts as CSV or JSON."""

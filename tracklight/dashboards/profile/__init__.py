@@ -2,9 +2,9 @@
 
 `Profile` lists the tools, and offers captures as files and in static exports. `store` lists
 captures, loads them and caches what is computed from them. Each tool is a `store.Tool` with its
-routes: `overview` (also input, hosts and comparison), `timeline`, `calls`, `ops` (also kernels, XLA
-programs and roofline), `communication`, `memory` and `queries`. `schemas` are the requests and
-responses.
+routes: `overview` (also input, hosts and comparison), `timeline`, `ops` (also kernels, programs,
+roofline, PyTorch operators and call tree), `communication`, `memory` and `queries`. Requests and
+responses are in `schemas`, or with the only tool that uses them.
 
 The computations are in `tracklight.analysis.profiles`. Otherwise, this package may import what
 `tracklight.plugin` offers to every dashboard.
@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 
 from tracklight.analysis.profiles.captures.chrome_trace import iter_chrome_trace
 from tracklight.dashboards.profile import (
-    calls,
     communication,
     memory,
     ops,
@@ -37,8 +36,12 @@ from tracklight.dashboards.profile.schemas import (
     ToolsResponse,
     has_version,
 )
-from tracklight.dashboards.profile.store import CaptureStore, Tool, make_tools_response
-from tracklight.dashboards.profile.uploads import MAX_UPLOAD_BYTES
+from tracklight.dashboards.profile.store import (
+    MAX_UPLOAD_BYTES,
+    CaptureStore,
+    Tool,
+    make_tools_response,
+)
 from tracklight.errors import TracklightError
 from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
 
@@ -47,9 +50,9 @@ TOOLS: tuple[Tool, ...] = (
     overview.OVERVIEW_TOOL,
     overview.INPUT_TOOL,
     timeline.TIMELINE_TOOL,
-    calls.CALL_TREE_TOOL,
+    ops.CALL_TREE_TOOL,
     ops.OPS_TOOL,
-    calls.OPERATORS_TOOL,
+    ops.OPERATORS_TOOL,
     ops.KERNELS_TOOL,
     communication.COMMUNICATION_TOOL,
     memory.MEMORY_TOOL,

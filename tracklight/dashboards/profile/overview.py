@@ -7,18 +7,19 @@ from contextlib import suppress
 from functools import partial
 
 from tracklight.analysis.profiles.findings import parse_thresholds
-from tracklight.analysis.profiles.findings.comparison import (
-    ComparedCapture,
-    Comparison,
-    compare_captures,
-    is_same_program,
-)
 from tracklight.analysis.profiles.findings.input_pipeline import (
     InputAnalysis,
     analyze_input,
     explain_no_input,
 )
-from tracklight.analysis.profiles.findings.summary import ProfileSummary, summarize_analysis
+from tracklight.analysis.profiles.findings.summary import (
+    ComparedCapture,
+    Comparison,
+    ProfileSummary,
+    compare_captures,
+    is_same_program,
+    summarize_analysis,
+)
 from tracklight.analysis.profiles.steps import StepPart
 from tracklight.analysis.profiles.trace import PS_PER_MS
 from tracklight.analysis.source import Sentence

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.analysis.profiles.steps import StepRules
-from tracklight.analysis.profiles.timeline import MAX_LEVELS, TrackRow
-from tracklight.analysis.profiles.timeline.details import EventBox
-from tracklight.analysis.profiles.timeline.tiles import CounterTrack, Tiles
+from tracklight.analysis.profiles.timeline import MAX_LEVELS, Tiles, TrackRow
+from tracklight.analysis.profiles.timeline.details import CounterTrack, EventBox
 from tracklight.analysis.source import Sentence
 from tracklight.plugin import Problem
 from tracklight.types import CaptureKind, Float32, Float64, Int32
@@ -441,6 +440,33 @@ class TimelineResponse(msgspec.Struct):
     problems: list[Sentence]
     exported: TileRange | None = None
     """The only tiles there are, in a static export; null with a server."""
+
+
+class TimeNote(msgspec.Struct):
+    """A note at a time, in picoseconds since the start of the capture."""
+
+    id: str
+    time_ps: float
+    text: str
+
+
+class TimeNotesResponse(msgspec.Struct):
+    """The notes of a capture, by time."""
+
+    notes: list[TimeNote]
+
+
+class AddNoteRequest(CaptureRequest, kw_only=True):
+    """A note to add to a capture."""
+
+    time_ps: TimePs
+    text: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+
+
+class DeleteNoteRequest(CaptureRequest):
+    """A note to delete."""
+
+    id: RequestText = ""
 
 
 class StaticTimeline(msgspec.Struct):

@@ -6,7 +6,14 @@ one tab of the dashboard, defined in the other modules of this package.
 
 from __future__ import annotations
 
+import secrets
+import shutil
+import tempfile
+import threading
+import time
+import weakref
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -30,7 +37,6 @@ from tracklight.analysis.profiles.captures import (
 from tracklight.analysis.profiles.profile_data import AnalyzedTrace
 from tracklight.analysis.profiles.trace import Trace, make_empty_trace
 from tracklight.analysis.source import Sentence
-from tracklight.dashboards.profile.notes import ProfileNoteStore
 from tracklight.dashboards.profile.schemas import (
     CaptureRequest,
     CaptureRow,
@@ -41,15 +47,22 @@ from tracklight.dashboards.profile.schemas import (
     ToolsResponse,
     has_version,
 )
-from tracklight.dashboards.profile.uploads import UPLOAD_RUN, CaptureUploads
-from tracklight.errors import LogError, Message, TracklightError
+from tracklight.errors import FormatError, LogError, Message, TracklightError
 from tracklight.formats.profiles.memory_profiles import CudaSnapshot, parse_cuda_snapshot
 from tracklight.logdir.access import escapes_roots, fetch_local_copy
+from tracklight.logdir.discover import is_capture, iter_captures
+from tracklight.logdir.filesystem import FileStat, ListedFile
 from tracklight.plugin import Context, Problem, Route, Source
 from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind, Kind, Series
-from tracklight.util.files import FileCache, hash_key
+from tracklight.util.files import FileCache, get_notes_path, hash_key
 from tracklight.util.memory import LruCache
 
+#: The run of uploaded captures, which no run of a log has.
+UPLOAD_RUN = ""
+MAX_UPLOAD_BYTES = 512 << 20
+_MAX_UPLOADS = 8
+#: Files with these suffixes are opened whatever their name.
+_UPLOAD_SUFFIXES = (".json", ".json.gz", ".pickle", ".pkl")
 #: Memory for all loaded traces together.
 _MAX_CACHED_BYTES = 1 << 30
 #: Traces that were not used for this long are released.
@@ -168,12 +181,12 @@ def _make_capture_row(
 def _make_title(session: str, wall_s: float) -> str:
     """Return the name that a user gave to a session, or else the time of the capture."""
     try:
-        time = datetime.strptime(session, SESSION_FORMAT)
+        recorded_at = datetime.strptime(session, SESSION_FORMAT)
     except ValueError:
         if not session.isdigit():
             return session
-        time = datetime.fromtimestamp(wall_s)
-    return time.strftime("%Y-%m-%d %H:%M:%S")
+        recorded_at = datetime.fromtimestamp(wall_s)
+    return recorded_at.strftime("%Y-%m-%d %H:%M:%S")
 
 
 class _RunSteps:
@@ -199,6 +212,84 @@ class _RunSteps:
             return None
         tag = max(scalars, key=lambda info: info.count).tag
         return self._log.scalar(run, tag).without_overwritten()
+
+
+# --- Uploads -------------------------------------------------------------------------------------
+
+
+class CaptureUploads:
+    """Captures that users uploaded, by id. May be used from any thread.
+
+    Each is kept in a temporary file, as readers need files, until too many others have been
+    uploaded or the server stops.
+    """
+
+    def __init__(self) -> None:
+        self._folder = ""
+        self._files: OrderedDict[str, CaptureFile] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def list_files(self) -> dict[str, CaptureFile]:
+        """Return the uploaded captures by id, oldest first."""
+        with self._lock:
+            return dict(self._files)
+
+    def find_path(self, file: CaptureFile) -> Path | None:
+        """Return the path of an uploaded capture; None if it belongs to the log."""
+        return Path(file.path) if file.run == UPLOAD_RUN else None
+
+    def add(self, name: str, content: bytes) -> str:
+        """Keep a capture, and return its id.
+
+        Raises:
+            FormatError: The name is not that of a capture.
+        """
+        name = name.replace("\\", "/").rpartition("/")[2]
+        if not is_capture(name) and not name.endswith(_UPLOAD_SUFFIXES):
+            raise FormatError(
+                "profile.upload_unknown",
+                '"{name}" is not a capture. Captures are *.xplane.pb, *.json, *.json.gz, '
+                "*.prof and *.pickle",
+                name=name,
+            )
+        id = f"upload-{secrets.token_hex(8)}"
+        with self._lock:
+            if not self._folder:
+                self._folder = tempfile.mkdtemp(prefix="tracklight-captures-")
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            # The name of a file is chosen by the client, so that it is not used for the path.
+            suffix = next(s for s in (".xplane.pb", ".json.gz", ".json", "") if name.endswith(s))
+            path = Path(self._folder, f"{id}{suffix}")
+            path.write_bytes(content)
+            self._files[id] = _make_uploaded_file(name, path, len(content))
+            while len(self._files) > _MAX_UPLOADS:
+                self._delete(next(iter(self._files)))
+        return id
+
+    def remove(self, id: str) -> None:
+        """Delete a capture that cannot be read."""
+        with self._lock:
+            self._delete(id)
+
+    def _delete(self, id: str) -> None:
+        file = self._files.pop(id, None)
+        if file is not None:
+            Path(file.path).unlink(missing_ok=True)
+
+
+def _make_uploaded_file(name: str, path: Path, size: int) -> CaptureFile:
+    stat = FileStat(size, time.time_ns(), path.name)
+    (capture,) = iter_captures([ListedFile("", name, str(path), stat)], opened_file=name)
+    return CaptureFile(
+        run=UPLOAD_RUN,
+        session=capture.session,
+        host=capture.host,
+        kind=capture.kind,
+        path=str(path),
+        bytes=size,
+        mtime_s=stat.mtime_ns / 1e9,
+        version=repr(stat),
+    )
 
 
 # --- Loading and caching -------------------------------------------------------------------------
@@ -314,7 +405,7 @@ class CaptureStore:
 
     def __init__(self, context: Context) -> None:
         self.listing = CaptureListing(context)
-        self.notes = ProfileNoteStore(root.path for root in context.log.roots)
+        self.notes_path = get_notes_path(root.path for root in context.log.roots)
         self._context = context
         folder = context.log.cache_folder
         self._results = ResultCache(folder / "profiles" if folder else None)

@@ -1,8 +1,10 @@
-"""The trace viewer: the timeline at any level of detail, search and details of events."""
+"""The trace viewer: the timeline at any level of detail, search, details of events and notes."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
@@ -10,41 +12,40 @@ import numpy as np
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.analysis.profiles.attribution import EventPairs
 from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.analysis.profiles.timeline import TextMatcher, Timeline, list_tracks
+from tracklight.analysis.profiles.timeline import (
+    TextMatcher,
+    Tiles,
+    Timeline,
+    choose_level,
+    list_tracks,
+    make_name_table,
+    make_tiles,
+)
 from tracklight.analysis.profiles.timeline.details import (
+    Counter,
     EventDetails,
     EventSet,
     FlowArrows,
+    SearchResult,
     SelectionSummary,
     collect_flows,
     get_event_details,
+    has_counters,
+    list_counters,
+    make_word_matcher,
+    sample_counter,
+    search_events,
     select_flow_arrows,
     summarize_events,
     summarize_selection,
 )
-from tracklight.analysis.profiles.timeline.tiles import (
-    Counter,
-    SearchResult,
-    Tiles,
-    choose_level,
-    has_counters,
-    list_counters,
-    make_name_table,
-    make_tiles,
-    make_word_matcher,
-    sample_counter,
-    search_events,
-)
 from tracklight.analysis.source import Sentence
-from tracklight.dashboards.profile.notes import (
-    AddNoteRequest,
-    DeleteNoteRequest,
-    TimeNotesResponse,
-)
 from tracklight.dashboards.profile.schemas import (
+    AddNoteRequest,
     CaptureRequest,
     CountersRequest,
     CountersResponse,
+    DeleteNoteRequest,
     EventRequest,
     EventSetRequest,
     SearchRequest,
@@ -53,6 +54,8 @@ from tracklight.dashboards.profile.schemas import (
     TileRange,
     TilesRequest,
     TimelineResponse,
+    TimeNote,
+    TimeNotesResponse,
     TimeRangeRequest,
 )
 from tracklight.dashboards.profile.store import (
@@ -65,12 +68,50 @@ from tracklight.dashboards.profile.store import (
 from tracklight.errors import Message, UsageError
 from tracklight.plugin import Route
 from tracklight.types import MEMORY_KINDS, Bool
+from tracklight.util.files import JsonFile
 
 _MAX_TILES = 64
 #: Entries in the timeline of a static export, about two megabytes.
 _MAX_STATIC_ENTRIES = 60_000
 #: Values of a counter, and of all counters, in a static export.
 _MAX_STATIC_CELLS, _MAX_STATIC_VALUES = 4000, 60_000
+_MAX_NOTES = 500
+
+
+class TimeNoteStore:
+    """Notes at times of traces, by capture, in a file beside the notes on the log.
+
+    All servers of the log share it. Changes raise `SaveError` if it cannot be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file: JsonFile[dict[str, list[TimeNote]]] = JsonFile(
+            path, dict[str, list[TimeNote]], dict
+        )
+
+    def get(self, capture: str) -> TimeNotesResponse:
+        return TimeNotesResponse(self._file.read().get(capture, []))
+
+    def add(self, capture: str, time_ps: float, text: str) -> TimeNotesResponse:
+        note = TimeNote(uuid.uuid4().hex[:12], time_ps, text)
+
+        def add(before: dict[str, list[TimeNote]]) -> dict[str, list[TimeNote]]:
+            notes = [*before.get(capture, []), note]
+            if len(notes) > _MAX_NOTES:
+                raise UsageError(
+                    "profile.too_many_notes",
+                    "A capture can have {max_notes} notes. Delete one first",
+                    max_notes=_MAX_NOTES,
+                )
+            return {**before, capture: sorted(notes, key=lambda each: each.time_ps)}
+
+        return TimeNotesResponse(self._file.update(add)[capture])
+
+    def delete(self, capture: str, id: str) -> TimeNotesResponse:
+        def delete(before: dict[str, list[TimeNote]]) -> dict[str, list[TimeNote]]:
+            return {**before, capture: [it for it in before.get(capture, []) if it.id != id]}
+
+        return TimeNotesResponse(self._file.update(delete)[capture])
 
 
 class _TimelineRoutes:
@@ -78,6 +119,7 @@ class _TimelineRoutes:
 
     def __init__(self, store: CaptureStore) -> None:
         self._store = store
+        self._notes = TimeNoteStore(store.notes_path.with_suffix(".trace-notes.json"))
 
     def timeline(self, request: CaptureRequest) -> TimelineResponse:
         """Return the tracks, the duration and the steps of a trace."""
@@ -158,16 +200,16 @@ class _TimelineRoutes:
 
     def notes(self, request: CaptureRequest) -> TimeNotesResponse:
         """Return the notes that users added at times of a trace."""
-        return self._store.notes.get_notes(request.capture)
+        return self._notes.get(request.capture)
 
     def add_note(self, request: AddNoteRequest) -> TimeNotesResponse:
         """Add a note at a time. Notes are stored beside those on the log."""
         self._store.listing.get_files(request.capture)
-        return self._store.notes.add_note(request.capture, request.time_ps, request.text)
+        return self._notes.add(request.capture, request.time_ps, request.text)
 
     def delete_note(self, request: DeleteNoteRequest) -> TimeNotesResponse:
         """Delete a note."""
-        return self._store.notes.delete_note(request.capture, request.id)
+        return self._notes.delete(request.capture, request.id)
 
 
 def make_regex_matcher(query: str) -> TextMatcher:

@@ -27,7 +27,7 @@ from tracklight.analysis.profiles.captures.chrome_trace import iter_chrome_trace
 from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.analysis.profiles.profile_data import AnalyzedTrace, ProfileData
 from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.analysis.profiles.timeline.tiles import (
+from tracklight.analysis.profiles.timeline.details import (
     has_counters,
     list_counters,
     sample_counter,

@@ -11,7 +11,7 @@ from tests.analysis.profiles.raw_captures import list_launched, read_content, re
 from tests.analysis.profiles.sample_captures import find_sample, open_sample
 from tests.analysis.profiles.timeline.traces import make_empty_trace
 from tracklight.analysis.profiles.steps import detect_steps
-from tracklight.analysis.profiles.timeline.tiles import (
+from tracklight.analysis.profiles.timeline.details import (
     Counter,
     has_counters,
     list_counters,

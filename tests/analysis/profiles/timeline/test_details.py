@@ -14,11 +14,12 @@ from tracklight.analysis.profiles.timeline.details import (
     EventBox,
     collect_flows,
     get_event_details,
+    make_word_matcher,
+    search_events,
     select_flow_arrows,
     summarize_events,
     summarize_selection,
 )
-from tracklight.analysis.profiles.timeline.tiles import make_word_matcher, search_events
 from tracklight.errors import UsageError
 
 _TRACE = make_trace(

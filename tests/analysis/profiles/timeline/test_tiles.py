@@ -12,13 +12,16 @@ from tests.analysis.profiles.timeline.traces import Event, make_empty_trace, mak
 from tracklight.analysis.profiles.arrays import NATIVE
 from tracklight.analysis.profiles.timeline import (
     MAX_LEVELS,
+    TILE_BITS,
     Entries,
+    Tiles,
     Timeline,
+    choose_level,
     compute_merge_levels,
     compute_merge_levels_in_numpy,
     list_tracks,
+    make_tiles,
 )
-from tracklight.analysis.profiles.timeline.tiles import TILE_BITS, Tiles, choose_level, make_tiles
 
 _EVENTS = st.lists(
     st.tuples(

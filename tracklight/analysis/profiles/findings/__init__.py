@@ -3,8 +3,8 @@
 A finding says what was measured, the threshold it exceeds, what to do about it in the framework
 that wrote the capture, and which events prove it. Start with `list_findings`.
 
-`advice` has the texts, `input_pipeline` examines tf.data, `summary` combines all results of a
-capture for the overview, and `comparison` compares two captures.
+`advice` has the texts, `input_pipeline` examines tf.data, and `summary` combines all results of a
+capture for the overview, and compares two captures.
 """
 
 from __future__ import annotations
