@@ -9,6 +9,7 @@ GIL. The functions in wire.h never read beyond the end of the memory that they a
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcmp
 
 import numpy as np
 
@@ -454,9 +455,11 @@ cdef class Scanner:
             contents.append(name.content)
         self.reported_tags = self.rows.tags.count
         metadata = []
+        content = b""
         for i in range(self.rows.metadata.count):
             span = &(<Span *> self.rows.metadata.data)[i]
-            metadata.append((span.subject, _slice(data, span)))
+            content = self._get_metadata(span, content)
+            metadata.append((span.subject, content))
         damage = []
         for i in range(self.damage.count):
             span = &(<Span *> self.damage.data)[i]
@@ -480,6 +483,15 @@ cdef class Scanner:
             file_version=_slice(data, &self.rows.file_version),
             writer=_slice(data, &self.rows.writer),
         )
+
+
+    cdef bytes _get_metadata(self, Span *span, bytes previous):
+        """Return the bytes of a span; the same object again if they are equal to those before."""
+        cdef const uint8_t *start = self.rows.data + span.offset
+        cdef const uint8_t *other = previous
+        if span.size == len(previous) and memcmp(start, other, span.size) == 0:
+            return previous
+        return (<const char *> start)[:span.size]
 
 
 cdef _slice(data, Span *span):

@@ -13,14 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.formats.batch import META_GRAPH_TAG, Points, ScalarType
-from tracklight.formats.summary import TagMetadata
 from tracklight.index.blocks import Block
 from tracklight.index.event_file import EventFile
 from tracklight.index.pack import stack_headers
@@ -126,7 +126,7 @@ class _TagLister:
 
     def __init__(self, run: RunIndex) -> None:
         self._run = run
-        self._points = [tabulate_points(file).to_rows() for file in run.files]
+        self._tables = [tabulate_points(file) for file in run.files]
         sessions = [session for file in run.files for session in file.sessions]
         self._has_references = any(session.references.blocks for session in sessions)
         self._references: list[list[_SeriesRow]] = []
@@ -134,45 +134,65 @@ class _TagLister:
             self._references = [tabulate_references(file).to_rows() for file in run.files]
         self._was_restarted = any(session.start is not None for session in sessions)
 
+    @cached_property
+    def _points(self) -> list[list[_SeriesRow]]:
+        return [table.to_rows() for table in self._tables]
+
     def list_infos(self) -> list[TagInfo]:
-        if len(self._points) == 1 and not self._has_references and not self._was_restarted:
+        if len(self._tables) == 1 and not self._has_references and not self._was_restarted:
             return self._list_points()
         return [self._make_info(tag, sources) for tag, sources in self._run.sources().items()]
 
     def _list_points(self) -> list[TagInfo]:
         """List the tags of the usual run, which has one file of scalar points.
 
-        The same as `_make_info` for each tag, in a quarter of the time: logs may have a million.
+        The same as `_make_info` for each tag, in a tenth of the time: logs may have a million.
         """
-        file, rows = self._run.files[0], self._points[0]
-        known: dict[tuple[bytes | None, int], tuple[TagMetadata, str, Kind]] = {}
-        infos = []
-        for tag, sources in self._run.sources().items():
-            series = sources[0][1]
-            count, first_step, first_wall, last_step, last_wall, is_increasing = rows[series]
-            if len(sources) > 1 or not is_increasing or not count:
-                infos.append(self._make_info(tag, sources))
-                continue
-            key = (file.metadata.get(series), file.contents[series])
-            if key not in known:
-                metadata, plugin = self._run.describe(sources)
-                known[key] = (metadata, plugin, get_kind(plugin, has_points=True))
-            metadata, plugin, kind = known[key]
-            first, last = Stamp(first_step, first_wall), Stamp(last_step, last_wall)
-            infos.append(
-                TagInfo(
-                    tag,
-                    plugin,
-                    kind,
-                    count,
-                    0,
-                    first,
-                    last,
-                    metadata.display_name,
-                    metadata.description,
-                )
+        sources = self._run.sources()
+        table = self._tables[0]
+        numbers = [places[0][1] for places in sources.values()]
+        order = np.array(numbers, np.int64)
+        columns = (
+            table.first_step, table.first_wall, table.last_step, table.last_wall, table.count,
+        )  # fmt: skip
+        first_step, first_wall, last_step, last_wall, count = (
+            column[order].tolist() for column in columns
+        )
+        plugin, kind, display_name, description = self._describe_all(numbers, sources)
+        # `map` calls the constructors without running bytecode for each tag.
+        infos = list(
+            map(
+                TagInfo, sources, plugin, kind, count, repeat(0),
+                map(Stamp, first_step, first_wall), map(Stamp, last_step, last_wall),
+                display_name, description,
             )
+        )  # fmt: skip
+        is_usual = (table.is_increasing & (table.count > 0))[order]
+        is_usual &= np.fromiter(map(len, sources.values()), np.int64, len(sources)) == 1
+        if not is_usual.all():
+            items = list(sources.items())
+            for index in np.flatnonzero(~is_usual).tolist():
+                infos[index] = self._make_info(*items[index])
         return infos
+
+    def _describe_all(
+        self, numbers: Sequence[int], sources: Mapping[str, Sequence[TagSource]]
+    ) -> Iterable[Iterable[Any]]:
+        """Return plugin, kind, display name and description of the tags of the usual run."""
+        file = self._run.files[0]
+        metadata = list(map(file.metadata.get, numbers))
+        contents = list(map(file.contents.__getitem__, numbers))
+        if len(set(metadata)) == 1 and len(set(contents)) == 1:
+            return map(repeat, self._describe(next(iter(sources.values()))))
+        keys = list(zip(metadata, contents, strict=True))
+        places_of = dict(zip(keys, sources.values(), strict=True))
+        known = {key: self._describe(places) for key, places in places_of.items()}
+        return zip(*map(known.__getitem__, keys), strict=True) if keys else [()] * 4
+
+    def _describe(self, sources: Sequence[TagSource]) -> tuple[str, Kind, str, str]:
+        described, plugin = self._run.describe(sources)
+        kind = get_kind(plugin, has_points=True)
+        return plugin, kind, described.display_name, described.description
 
     def _make_info(self, tag: str, sources: Sequence[TagSource]) -> TagInfo:
         points = [row for file, series in sources if (row := self._points[file][series])[0]]

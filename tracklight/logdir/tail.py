@@ -110,10 +110,14 @@ def _hash(data: bytes) -> bytes:
 # ---- records
 
 
+#: Each window becomes a batch, whose cost grows with the number of series.
+_WINDOW_GROWTH = 4
+
+
 class EventFileTail:
     """Run a scanner over one file that may grow.
 
-    The file is read in windows. The window doubles while there are small records, because one long
+    The file is read in windows. The window grows while there are small records, because one long
     read is cheaper than many short ones, and shrinks at a large record, because most of its bytes
     are skipped.
 
@@ -173,7 +177,7 @@ class EventFileTail:
                 return batches + self._read_large(handle, batch.large, _Window(start, data), size)
             is_at_end = len(data) < self._window_bytes
             if batches or is_at_end or self._window_bytes >= sizes.max_bytes:
-                self._window_bytes = min(2 * self._window_bytes, sizes.max_bytes)
+                self._window_bytes = min(_WINDOW_GROWTH * self._window_bytes, sizes.max_bytes)
                 return batches
             self._window_bytes *= 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
+from operator import attrgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -595,7 +596,8 @@ class Log:
 
     def _get_tags(self, run: str) -> dict[str, TagInfo]:
         if run not in self._tags:
-            self._tags[run] = {info.tag: info for info in self._catalog.tags(run)}
+            infos = self._catalog.tags(run)
+            self._tags[run] = dict(zip(map(attrgetter("tag"), infos), infos, strict=True))
         return self._tags[run]
 
     def _check_kind(self, run: str, tag: str, kind: Kind) -> None:
