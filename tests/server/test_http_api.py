@@ -295,6 +295,7 @@ REQUESTS: dict[str, dict[str, Any] | list[Any]] = {
     "POST api/v1/hparams/export": {"format": "latex", "columns": ["name", "metric:|loss"]},
     "GET api/v1/what_if/files": {},
     "GET api/v1/what_if/sessions": {},
+    "GET api/v1/what_if/read_ahead": {"path": "people.csv"},
     "POST api/v1/what_if/open": {"path": "people.csv", "label": "label"},
     "GET api/v1/what_if/about": PEOPLE,
     "POST api/v1/what_if/close": {"session": "spare"},

@@ -82,3 +82,15 @@ def test_spread_of_many_values_with_missing_ones() -> None:
     space = DistanceSpace(DataTable([column]), ["v"])
     expected = np.abs(values[5] - values[8]).mean() / np.nanstd(values, ddof=1)
     assert space.compute(5)[8] == pytest.approx(expected)
+
+
+def test_only_changed_columns_are_prepared_again() -> None:
+    table = DataTable([make_column("a", [1.0, 2.0, 4.0]), make_column("b", [3.0, 3.0, 9.0])])
+    first = DistanceSpace(table, table.names)
+    edited = table.with_row_values(0, {"b": 6.0})
+    prepared: list[int] = []
+    space = DistanceSpace(edited, edited.names, lambda done, _: prepared.append(done), first)
+    assert set(prepared) == {3}  # the values of b follow the three of a
+    fresh = DistanceSpace(edited, edited.names)
+    assert space.compute(0).tolist() == fresh.compute(0).tolist()
+    assert space.compute(0).tolist() != first.compute(0).tolist()

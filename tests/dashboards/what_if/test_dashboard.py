@@ -320,3 +320,19 @@ def test_static_export_has_the_models_of_the_link_that_are_columns(tmp_path: Pat
         dashboard.close()
         (info,) = exported["sessions"].sessions
         assert [model.name for model in info.models] == names
+
+
+def test_a_file_that_was_read_ahead_is_opened_once(board: Board, tmp_path: Path) -> None:
+    assert board.get("read_ahead", path="people.csv") == {"is_reading": True}
+    # Reading ahead is a hint: other limits, missing files and open sessions are no errors.
+    assert len(board.get("sessions")["sessions"]) == 1
+    opened = board.post("open", path="people.csv", label="label")
+    assert opened["row_count"] == len(ROWS)
+    (tmp_path / "data" / "people.csv").write_text("age,label\n1,0\n")
+    again = board.get("read_ahead", path="people.csv", session=opened["session"])
+    assert again == {"is_reading": False}
+    assert board.post("open", path="people.csv", label="label")["row_count"] == 1
+    board.get("read_ahead", path="missing.csv")
+    assert "missing.csv" in board.fail("open", path="missing.csv")
+    board.get("read_ahead", path="../secret.csv")
+    assert board.fail("open", path=str(tmp_path / "secret.csv"))

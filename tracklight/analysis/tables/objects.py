@@ -218,7 +218,9 @@ def _from_arrow_column(pa: Any, name: str, column: Any) -> DataColumn:
     if pa.types.is_integer(kind):
         return make_number_column(name, _to_numpy(pa, array, 0), missing)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return make_number_column(name, _to_numpy(pa, array.cast(pa.float64()), np.nan))
+        # A cast imports pyarrow.compute, which takes longer than reading a small file.
+        floats = array if pa.types.is_float64(kind) else array.cast(pa.float64())
+        return make_number_column(name, _to_numpy(pa, floats, np.nan))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
         encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
         codes = _to_numpy(pa, encoded.indices, -1).astype(np.int32, copy=False)

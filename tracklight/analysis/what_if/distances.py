@@ -74,6 +74,8 @@ class DistanceSpace:
         features: The columns to compare. Strings and bytes whose values are all different, such
             as ids, are ignored.
         report: Called with the number of values that were prepared, and of all values.
+        previous: An earlier space of the same data. Columns that have not changed since are not
+            prepared again, which takes seconds for long lists.
 
     Attributes:
         names: The columns that are compared.
@@ -81,16 +83,26 @@ class DistanceSpace:
     """
 
     def __init__(
-        self, table: DataTable, features: Iterable[str], report: ReportSteps | None = None
+        self,
+        table: DataTable,
+        features: Iterable[str],
+        report: ReportSteps | None = None,
+        previous: DistanceSpace | None = None,
     ) -> None:
         self._row_count = len(table)
         self._features: dict[str, _Feature] = {}
+        self._prepared: dict[str, tuple[DataColumn, _Feature | None]] = {}
         self.ignored: list[str] = []
         columns = {name: table.get_column(name) for name in features}
+        known = {} if previous is None else previous._prepared
         total = sum(len(column.values) for column in columns.values())
         done = 0
         for name, column in columns.items():
-            prepared = _prepare(column, _shift(report, done, total))
+            if name in known and known[name][0] is column:
+                prepared = known[name][1]
+            else:
+                prepared = _prepare(column, _shift(report, done, total))
+            self._prepared[name] = (column, prepared)
             done += len(column.values)
             if prepared is None:
                 self.ignored.append(name)
@@ -506,9 +518,11 @@ def _compare_lists(feature: _Feature, row: int, block: slice) -> Float64:
         matrix = others.reshape(len(lengths), len(items))
         means: Float64
         if feature.column.is_numeric and not feature.has_missing:
-            # The same without passes over all items that the means do not need.
-            difference = np.subtract(matrix, items, dtype=np.float64)
-            means = np.abs(difference, out=difference).mean(axis=1) * feature.scale
+            # The same without passes over all items that the means do not need. Differences keep
+            # the precision of the items, of which most are float32; sums are float64.
+            difference = np.subtract(matrix, items)
+            np.abs(difference, out=difference)
+            means = difference.mean(axis=1, dtype=np.float64) * feature.scale
             return means
         means = _compare_pairs(feature, items, matrix).mean(axis=1)
         return means

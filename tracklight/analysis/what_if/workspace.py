@@ -275,7 +275,9 @@ class Workspace:
         """Return the features by which rows are compared."""
         names = tuple(self.features)
         if self._space is None or self._space[:2] != (self.version, names):
-            self._space = (self.version, names, DistanceSpace(self.table, names, report))
+            previous = None if self._space is None else self._space[2]
+            space = DistanceSpace(self.table, names, report, previous)
+            self._space = (self.version, names, space)
         return self._space[2]
 
     def share_space(self, copied: Workspace) -> None:

@@ -65,6 +65,8 @@ from tracklight.dashboards.what_if.schemas import (
     OptimizeResponse,
     PerformanceRequest,
     PerformanceResponse,
+    ReadAheadRequest,
+    ReadAheadResponse,
     RowEditRequest,
     RowEditResponse,
     RowImageRequest,
@@ -103,6 +105,7 @@ class WhatIf(Dashboard):
         return [
             Route("files", Empty, self.list_files, "GET"),
             Route("sessions", Empty, self.sessions, "GET"),
+            Route("read_ahead", ReadAheadRequest, self.read_ahead, "GET"),
             Route("open", OpenRequest, self.open),
             Route("about", SessionRequest, self.about, "GET"),
             Route("close", SessionRequest, self.close_session),
@@ -162,6 +165,10 @@ class WhatIf(Dashboard):
             with session.lock:
                 infos.append(make_session_info(session))
         return DataSessionsResponse(infos)
+
+    def read_ahead(self, request: ReadAheadRequest) -> ReadAheadResponse:
+        """Start to read data files that a link opens next; returns at once."""
+        return ReadAheadResponse(self._store.read_ahead(request))
 
     def open(self, request: OpenRequest) -> SessionInfo:
         """Open data files as a new session."""

@@ -120,21 +120,38 @@ ModelSpec = GrpcModel | RestModel | KserveModel | JsonModel | FileModel | Column
 # ---- Requests
 
 
-class OpenRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Data files to open; ``*`` matches several files with the same columns.
-
-    ``prediction`` are columns with scores, one or one for each class, which become a model.
-    ``class_names`` are the names of the classes; by default those that models give them.
-    """
+class DataFilesRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Data files to read; ``*`` matches several files with the same columns."""
 
     path: Name
     max_rows: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 1_000_000
     sampling_ratio: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
     seed: Seed = 0
+
+
+class ReadAheadRequest(DataFilesRequest):
+    """Data files that are opened next, unless ``session`` is still open."""
+
+    session: Text = ""
+
+
+class OpenRequest(DataFilesRequest):
+    """Data files to open.
+
+    ``prediction`` are columns with scores, one or one for each class, which become a model.
+    ``class_names`` are the names of the classes; by default those that models give them.
+    """
+
     label: Name | None = None
     prediction: Names = []
     task: Task = "classification"
     class_names: Names = []
+
+
+class ReadAheadResponse(msgspec.Struct):
+    """Whether the files are being read."""
+
+    is_reading: bool
 
 
 class SessionRequest(msgspec.Struct, forbid_unknown_fields=True):

@@ -12,6 +12,7 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -41,12 +42,14 @@ from tracklight.dashboards.what_if.schemas import (
     AddModelRequest,
     ColumnModel,
     DataFile,
+    DataFilesRequest,
     DataFilesResponse,
     FileModel,
     GrpcModel,
     JsonModel,
     KserveModel,
     OpenRequest,
+    ReadAheadRequest,
     RestModel,
 )
 from tracklight.errors import LogError, Message, TracklightError, UsageError, import_optional
@@ -165,6 +168,8 @@ _MAX_SESSIONS = 20
 _MAX_FOLDERS = 20_000
 _MAX_PREPARE_FOLDERS = 1000
 _MAX_CLASSES_BYTES = 10 << 20
+#: Data that were read ahead and not opened are dropped after this time.
+_READ_AHEAD_S = 20.0
 
 
 @dataclass(eq=False)
@@ -198,6 +203,7 @@ class SessionStore:
         self._hosts = AllowedHosts(self._access.model_hosts)
         self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
         self._lock = threading.Lock()
+        self._ahead: tuple[tuple[object, ...], Future[DataTable]] | None = None
         for name, workspace in self._access.workspaces.items():
             self._sessions[name] = OpenSession(name, name, workspace, is_own=False)
 
@@ -210,6 +216,7 @@ class SessionStore:
             # Opening a file reports that it is not installed.
             with suppress(TracklightError):
                 import_optional("pyarrow.parquet", "a Parquet file", "parquet")
+                import_optional("pyarrow.compute", "a Parquet file", "parquet")
 
     def list_files(self) -> DataFilesResponse:
         """Return the data files and model files below the log directories and ``--data-dir``."""
@@ -242,9 +249,7 @@ class SessionStore:
             LogError: A file is outside the allowed directories, or cannot be read.
             FormatError: A file does not have the format of its suffix.
         """
-        paths = self._files.expand(request.path)
-        limits = ReadLimits(request.max_rows, request.sampling_ratio, seed=request.seed)
-        table = read_files(paths, self._files.open, limits)
+        table = self._take_read_ahead(request) or self._read(request)
         names = request.class_names or None
         workspace = Workspace(table, label=request.label, class_names=names)
         from_data = find_prediction_columns(table)
@@ -278,6 +283,53 @@ class SessionStore:
         for each in closed:
             each.workspace.close()
         return session
+
+    def _read(self, request: DataFilesRequest) -> DataTable:
+        paths = self._files.expand(request.path)
+        limits = ReadLimits(request.max_rows, request.sampling_ratio, seed=request.seed)
+        return read_files(paths, self._files.open, limits)
+
+    def read_ahead(self, request: ReadAheadRequest) -> bool:
+        """Start to read files that are opened next, unless a session has them already.
+
+        Returns whether they are being read. An error is reported when the files are opened.
+        """
+        key = _make_read_key(request)
+        with self._lock:
+            is_open = request.session in self._sessions or any(
+                each.path == request.path for each in self._sessions.values()
+            )
+            if is_open:
+                return False
+            if self._ahead is not None and self._ahead[0] == key:
+                return True
+            future: Future[DataTable] = Future()
+            self._ahead = (key, future)
+        threading.Thread(target=self._run_read_ahead, args=(request, future), daemon=True).start()
+        return True
+
+    def _run_read_ahead(self, request: ReadAheadRequest, future: Future[DataTable]) -> None:
+        try:
+            future.set_result(self._read(request))
+        except BaseException as error:
+            future.set_exception(error)
+        # The page that wanted the data may have been closed.
+        timer = threading.Timer(_READ_AHEAD_S, self._drop_read_ahead, [future])
+        timer.daemon = True
+        timer.start()
+
+    def _drop_read_ahead(self, future: Future[DataTable]) -> None:
+        with self._lock:
+            if self._ahead is not None and self._ahead[1] is future:
+                self._ahead = None
+
+    def _take_read_ahead(self, request: DataFilesRequest) -> DataTable | None:
+        with self._lock:
+            if self._ahead is None or self._ahead[0] != _make_read_key(request):
+                return None
+            future = self._ahead[1]
+            self._ahead = None
+        return future.result()
 
     def read_class_names(self, path: str) -> list[str]:
         """Read a text file with one class name per line."""
@@ -432,3 +484,7 @@ def _make_file(root: str, path: str) -> DataFile:
     except OSError:
         size = 0
     return DataFile(path, os.path.relpath(path, root), size)
+
+
+def _make_read_key(request: DataFilesRequest) -> tuple[object, ...]:
+    return (request.path, request.max_rows, request.sampling_ratio, request.seed)

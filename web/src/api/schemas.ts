@@ -6744,6 +6744,11 @@ export interface WhatIfRoutes {
     readonly request: Empty;
     readonly response: DataSessionsResponse;
   };
+  /** Start to read data files that a link opens next; returns at once. */
+  readonly 'GET read_ahead': {
+    readonly request: ReadAheadRequest;
+    readonly response: ReadAheadResponse;
+  };
   /** Open data files as a new session. */
   readonly 'POST open': {
     readonly request: OpenRequest;
@@ -7355,9 +7360,8 @@ export interface Neighbor {
 }
 
 /**
- * Data files to open; `*` matches several files with the same columns. `prediction` are columns
- * with scores, one or one for each class, which become a model. `class_names` are the names of the
- * classes; by default those that models give them.
+ * Data files to open. `prediction` are columns with scores, one or one for each class, which become
+ * a model. `class_names` are the names of the classes; by default those that models give them.
  */
 export interface OpenRequest {
   readonly path: string;
@@ -7473,6 +7477,24 @@ export interface PerformanceResponse {
 /** Buckets with about the same number of rows. */
 export interface QuantileBuckets {
   readonly quantiles: number;
+}
+
+/** Data files that are opened next, unless `session` is still open. */
+export interface ReadAheadRequest {
+  readonly path: string;
+  /** Default: `1000000`. */
+  readonly max_rows?: number;
+  /** Default: `1.0`. */
+  readonly sampling_ratio?: number;
+  /** Default: `0`. */
+  readonly seed?: number;
+  /** Default: `""`. */
+  readonly session?: string;
+}
+
+/** Whether the files are being read. */
+export interface ReadAheadResponse {
+  readonly is_reading: boolean;
 }
 
 /** TensorFlow Serving over REST. */

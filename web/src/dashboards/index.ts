@@ -1,3 +1,4 @@
+import { encodeQuery } from '../api/transport';
 import * as m from '../catalog/shell';
 import { importWithMessages } from '../i18n/load';
 import type { DashboardModule } from '../plugin/context';
@@ -8,6 +9,18 @@ import {
   type LoggingExample,
 } from '../plugin/registry';
 import type { ExampleName } from './examples';
+
+/** The request with which the server starts to read the data file of a link to What-If. */
+function listReadAhead(query: string): readonly string[] {
+  const params = new URLSearchParams(query);
+  const fields = {
+    path: params.get('wi-file'),
+    max_rows: params.get('wi-file-rows'),
+    sampling_ratio: params.get('wi-file-ratio'),
+    session: params.get('wi-data'),
+  };
+  return fields.path ? [`read_ahead?${encodeQuery(fields)}`] : [];
+}
 
 /** The built-in dashboards. Tabs are ordered by group, and in a group as listed here. */
 export const BUILT_IN: readonly BuiltInDashboard[] = [
@@ -76,7 +89,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     group: 'evaluation',
     opensFiles: true,
     loadExample: () => loadExample('what_if'),
-    prefetch: () => 'sessions',
+    prefetch: (query) => ['sessions', ...listReadAhead(query)],
     load: () => loadView('what_if', () => import('./what_if/View.svelte')),
   },
   {
@@ -100,7 +113,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     group: 'model',
     opensFiles: true,
     loadExample: () => loadExample('graphs'),
-    prefetch: () => 'list',
+    prefetch: () => ['list'],
     load: () => loadView('graphs', () => import('./graphs/View.svelte')),
   },
   {
@@ -123,7 +136,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     title: m.dashboardDebugger,
     group: 'model',
     loadExample: () => loadExample('debugger'),
-    prefetch: () => 'sources',
+    prefetch: () => ['sources'],
     load: () => loadView('debugger', () => import('./debugger/View.svelte')),
   },
   {

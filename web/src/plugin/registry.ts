@@ -51,8 +51,8 @@ export interface BuiltInDashboard {
   readonly opensFiles?: boolean;
   /** Load code that logs data for it, shown while there is none. */
   loadExample?(): Promise<LoggingExample>;
-  /** Path of its first request for a query string of the page, if that is known in advance. */
-  prefetch?(query: string): string | null;
+  /** Paths of its first requests for a query string of the page, if they are known in advance. */
+  prefetch?(query: string): readonly string[];
   load(): Promise<DashboardModule>;
 }
 

@@ -153,12 +153,11 @@ export class Dashboards {
     return this.#url.makeHref({ tab: name });
   }
 
-  /** Load code and first response of the dashboard that is most likely opened, in parallel. */
+  /** Load code and first responses of the dashboard that is most likely opened, in parallel. */
   #prefetchLikely(): void {
     const likely = this.#builtIn.find(({ name }) => name === this.#tab.value) ?? this.#builtIn[0];
-    const path = likely?.prefetch?.(this.#url.search);
-    if (likely && path)
-      getTransport().prefetch?.(`api/v1/${likely.apiName ?? likely.name}/${path}`);
+    for (const path of likely?.prefetch?.(this.#url.search) ?? [])
+      getTransport().prefetch?.(`api/v1/${likely?.apiName ?? likely?.name ?? ''}/${path}`);
     // An error is shown when the dashboard is opened.
     likely?.load().catch(() => undefined);
   }

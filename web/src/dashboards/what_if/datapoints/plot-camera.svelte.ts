@@ -1,5 +1,6 @@
 import type { PointCamera } from '../../../charts/points/point-gestures';
 import type { CameraView } from '../../../charts/points/screen-index';
+import type { Point } from '../../../charts/renderer/renderer';
 import {
   DEFAULT_FOV_DEG,
   DEFAULT_ORBIT,
@@ -70,6 +71,15 @@ export class PlotCamera implements PointCamera {
       positions[at + 1] = (height / 2 - (positions[at + 1] ?? NaN)) / scale;
     }
     return positions;
+  }
+
+  /** Where a position of the scene is on the screen. */
+  project(x: number, y: number): Point {
+    const { zoom, target } = this.orbit;
+    return {
+      x: this.width / 2 + (x - target[0]) * this.scale * zoom,
+      y: this.height / 2 - (y - target[1]) * this.scale * zoom,
+    };
   }
 
   toScreenX(px: number): number {
