@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import time
 from pathlib import Path
 
 import tracklight
@@ -71,17 +72,17 @@ MEASURES = {
     "run_table": run_table.measure,
     "workspaces": workspaces.measure,
     "fairness": fairness.measure,
-    "projector": projector.measure,
     "profile": profile.measure,
-    "debugger": debugger.measure,
     "what_if": what_if.measure,
     "write": write.measure,
     "capture": capture.measure,
     "import": write.measure_import,
     "help": shell.measure,
 }
-#: Run only if they are named: they take minutes, and one starts Ray clusters.
+#: Run only if they are named: they take many minutes, and one starts Ray clusters.
 LONG = {
+    "projector": projector.measure,
+    "debugger": debugger.measure,
     "soak": screen.soak,
     "cluster": cluster.measure,
     "object_store": object_store.measure,
@@ -106,17 +107,23 @@ def main() -> None:
     if options.growth:
         return growth.main(options.quick)
     rows: dict[str, list[Row]] = {}
+    taken_s: dict[str, float] = {}
     skipped: list[str] = []
     for name in options.only:
         print(f"measuring {name} …", flush=True)
+        began = time.monotonic()
         try:
             rows[name] = [_print(row) for row in (MEASURES | LONG)[name](options.quick)]
         except PeerNotAvailableError as error:
             print(f"skipped {name}: {error}", flush=True)
             skipped.append(name)
+        taken_s[name] = round(time.monotonic() - began, 1)
+        print(
+            f"  took {taken_s[name]:.0f} s, {sum(taken_s.values()) / 60:.1f} min so far", flush=True
+        )
     table = format_table(row for group in rows.values() for row in group)
     print(f"\n{describe_machine()}\n\n{table}")
-    run = make_run(rows)
+    run = make_run(rows) | {"measured_s": taken_s}
     if options.json:
         write_json(options.json, run)
     is_complete = not skipped and set(options.only) >= set(MEASURES)

@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.make_logs import Scalars, get_scalars
 from benchmarks.peers import load_with_data_server
 from benchmarks.probe import read_log
-from benchmarks.report import Row, Timing, compare, repeat
+from benchmarks.report import Row, alternate, compare, repeat
 
 #: Flags of TensorBoard's data server, and their description in the table.
 PEERS = {
@@ -33,9 +33,9 @@ def measure_cold(quick: bool) -> Iterator[Row]:
     times = 2 if quick else 5
     logdir = get_scalars(shape)
     warm_page_cache(logdir)
-    ours = repeat(times, lambda: _open_all(logdir, shape))
-    for flags, note in PEERS.items():
-        theirs = repeat(times, partial(load_with_data_server, logdir, *flags))
+    loads = [partial(load_with_data_server, logdir, *flags) for flags in PEERS]
+    ours, *all_theirs = alternate(times, lambda: _open_all(logdir, shape), *loads)
+    for (flags, note), theirs in zip(PEERS.items(), all_theirs, strict=True):
         least = None if "samples" in str(flags) else 10
         yield compare(f"Cold load, {shape}", ours, theirs, note, least)
 
@@ -44,11 +44,11 @@ def measure_warm(quick: bool) -> Iterator[Row]:
     shape = Scalars(10, 20, 2_000) if quick else Scalars(200, 20, 10_000)
     logdir = get_scalars(shape)
     warm_page_cache(logdir)
-    cold = repeat(1 if quick else 3, lambda: _open_all(logdir, shape))
+    load = partial(load_with_data_server, logdir)
+    cold, theirs = alternate(1 if quick else 2, lambda: _open_all(logdir, shape), load)
     with tempfile.TemporaryDirectory() as cache:
         _open_all(logdir, shape, Path(cache))
         warm = repeat(5, lambda: _open_all(logdir, shape, Path(cache)))
-    theirs = Timing((load_with_data_server(logdir),))
     yield compare(f"Cold load, {shape}", cold, theirs, PEERS[()], 12)
     ratio = cold.median_s / warm.median_s
     what = f"Warm start beside our own cold load, {shape}"

@@ -133,6 +133,12 @@ def repeat(times: int, measure_s: Callable[[], float]) -> Timing:
     return Timing(tuple(measure_s() for _ in range(times)))
 
 
+def alternate(times: int, *measures_s: Callable[[], float]) -> tuple[Timing, ...]:
+    """Repeat several measurements in turn, because the speed of a shared machine drifts."""
+    rounds = [[measure_s() for measure_s in measures_s] for _ in range(times)]
+    return tuple(map(Timing, zip(*rounds, strict=True)))
+
+
 def compare(what: str, ours: Timing, theirs: Timing, note: str, least: float | None = None) -> Row:
     """Return a row that compares two timings; ours must be ``least`` times as fast, if given."""
     ratio = theirs.median_s / ours.median_s

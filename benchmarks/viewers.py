@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,9 +32,11 @@ from tracklight.formats.tfrecord import encode_record
 VIEWERS, MAX_P99_S = 200, 0.25
 #: A viewer sees an update at some moment of this interval, as pages do not refresh in step.
 REFRESH_S = 1.0
-TIMEOUT_S = 60
+TIMEOUT_S = 300
 #: Shorter than that of the server, which would otherwise close a connection as it is used.
 KEEP_ALIVE_S = 2
+#: At most 250 addresses are used.
+VIEWERS_PER_ADDRESS = 10
 HEADERS = {"Accept": "application/vnd.tracklight.columns", "Accept-Encoding": "gzip"}
 
 
@@ -102,8 +104,11 @@ def _run_viewers(
         lines = process.stdout.read().strip().splitlines()
     if process.returncode != 0:
         raise RuntimeError("\n".join(lines[-5:]))
+    latencies_s = json.loads(lines[-1])
+    if not latencies_s:
+        raise RuntimeError(f"no query of {viewers} viewers was answered in {duration_s:.0f} s")
     cpu_share = (_read_cpu_s(site) - cpu_before) / (time.monotonic() - began)
-    return Load(json.loads(lines[-1]), cpu_share)
+    return Load(latencies_s, cpu_share)
 
 
 def _read_cpu_s(site: Website) -> float:
@@ -120,12 +125,25 @@ def _append_point(logdir: Path, run: str, step: int, tags: int) -> None:
 
 async def _watch(url: str, viewers: int, duration_s: float, tags: int) -> list[float]:
     latencies: list[float] = []
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S)
-    async with aiohttp.ClientSession(url, connector=connector) as session:
-        watching = [_view(session, f"metric/{at % tags:05}", latencies) for at in range(viewers)]
+    async with AsyncExitStack() as stack:
+        sessions = [
+            await stack.enter_async_context(_open_session(url, number))
+            for number in range(-(-viewers // VIEWERS_PER_ADDRESS))
+        ]
+        watching = [
+            _view(sessions[at // VIEWERS_PER_ADDRESS], f"metric/{at % tags:05}", latencies)
+            for at in range(viewers)
+        ]
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(asyncio.gather(*watching), duration_s)
     return latencies
+
+
+def _open_session(url: str, number: int) -> aiohttp.ClientSession:
+    """Open a session with an address of its own: the server limits the requests of each."""
+    address = (f"127.0.0.{2 + number}", 0) if sys.platform == "linux" else None
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, local_addr=address)
+    return aiohttp.ClientSession(url, connector=connector)
 
 
 async def _view(session: aiohttp.ClientSession, tag: str, latencies: list[float]) -> None:

@@ -53,7 +53,7 @@ MIN_PER_S = 1e6
 def measure(quick: bool) -> Iterator[Row]:
     peers = [peer for peer in PEERS if _is_there(peer)]
     for kind in MIN_RATIOS:
-        costs = _take_medians([*OURS, *peers], kind, 1 if quick else 5)
+        costs = _take_medians([*OURS, *peers], kind, 1 if quick else 3)
         for api in OURS:
             for peer in peers:
                 yield _compare(api, peer, kind, costs)
