@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 import { getDashboards, getTransport } from '../api/client';
 import { toProblem } from '../api/errors';
 import { RequestScheduler } from '../api/request-scheduler';
@@ -53,6 +55,8 @@ export class Dashboards {
   readonly #refresh = new RequestScheduler(() => this.refresh(), DASHBOARDS_REFRESH_MS);
   #rows = $state.raw<readonly DashboardRow[]>([]);
   #isReady = $state(false);
+  /** Revision of the log that the rows are of, or will be; null after an error. */
+  #revision: number | null = null;
 
   readonly #loggedPlugins = $derived.by(() => new Set(this.#tags.rows.map((row) => row.plugin)));
 
@@ -113,9 +117,12 @@ export class Dashboards {
   }
 
   async refresh(): Promise<void> {
+    // The first request is sent together with that for the runs, which are the first revision.
+    this.#revision = untrack(() => Math.max(1, this.#liveLog.getRevision(null)));
     try {
       this.#rows = await getDashboards();
     } catch (error) {
+      this.#revision = null;
       // The tags also tell which built-in dashboards have data.
       toProblem(error);
     }
@@ -123,7 +130,7 @@ export class Dashboards {
 
   /** Some data, such as profiles, is not in the list of tags. */
   scheduleRefresh(): void {
-    this.#refresh.schedule();
+    if (this.#liveLog.getRevision(null) !== this.#revision) this.#refresh.schedule();
   }
 
   open(name: string): void {

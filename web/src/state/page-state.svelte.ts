@@ -6,6 +6,7 @@ import { createQuery } from '../api/create-query.svelte';
 import { QueryCache } from '../api/query-cache';
 import { optionalNumber, range } from '../lib/codecs';
 import { isActivating, isTyping, matchesShortcut } from '../lib/keyboard';
+import { runAfterPaint } from '../lib/tasks';
 import type {
   Command,
   Commands,
@@ -272,7 +273,8 @@ export function startPage(page: PageState): () => void {
   const stopEffects = $effect.root(() => {
     $effect(() => queries.setPaused(liveLog.isPaused));
     $effect(() => {
-      if (liveLog.isStarted && !liveLog.isPaused) return untrack(() => liveLog.subscribe());
+      // The first charts do not wait for the worker that holds the stream.
+      if (liveLog.isStarted && !liveLog.isPaused) return runAfterPaint(() => liveLog.subscribe());
     });
     $effect(() => {
       liveLog.getRevision(null);
