@@ -558,7 +558,7 @@ def _encode_obj(mesh: LoadedMesh) -> bytes:
 # ---- static export
 
 #: What the page requests first, and all that it requests in a static export; see
-#: web/src/dashboards/mesh/card/mesh-card-model.svelte.ts.
+#: web/src/dashboards/mesh/mesh-card-model.svelte.ts.
 _STATIC_MAX_POINTS = 100_000
 #: Number of meshes of a batch that are exported.
 _MAX_ITEMS = 4

@@ -2,7 +2,17 @@ import { describe, expect, it, test } from 'vitest';
 
 import type { ClipInfo } from '../../api/schemas';
 import { makeFrequencyScale } from '../../charts/audio/audio-layout';
-import { clipRefCodec, isSameClip, isSameClipSlot } from './audio-state.svelte';
+import {
+  audioPythonCode,
+  chooseClipSource,
+  clipRefCodec,
+  describeEncoding,
+  fileExtension,
+  findAudioFormat,
+  isPlayable,
+  isSameClip,
+  isSameClipSlot,
+} from './audio-state.svelte';
 import {
   chooseWindow,
   computeSpectrogram,
@@ -10,14 +20,6 @@ import {
   type DecodedAudio,
   WindowedFft,
 } from './browser-decoding';
-import {
-  audioPythonCode,
-  chooseClipSource,
-  describeEncoding,
-  fileExtension,
-  findAudioFormat,
-  isPlayable,
-} from './clip-info';
 
 describe('clip info', () => {
   const problem = { code: '', text: 'not a WAV file', args: {} };

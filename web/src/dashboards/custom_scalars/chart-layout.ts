@@ -1,8 +1,14 @@
-/** Edit a layout, encode it for the URL and write it as Python code. */
+/** Layouts: editing, their form in the URL and as Python code, and the cards and sections that they describe. */
 import type { LayoutCategory, LayoutChart } from '../../api/client';
-import * as m from '../../catalog/custom_scalars';
+import { toggleItem } from '../../cards/card-grid.svelte';
+import type { Section } from '../../cards/card-sections';
 import { quotePython } from '../../cards/export';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/custom_scalars';
 import { type Codec, json } from '../../lib/codecs';
+import { compileTextFilter, getRegexError, type TextFilter } from '../../lib/text-filter';
+import type { Param } from '../../plugin/context';
+import type { ScalarCard } from '../../scalar-cards/chart-lines';
 
 export type ChartLayout = readonly LayoutCategory[];
 
@@ -178,4 +184,174 @@ function formatChartEntries({ title, tags, margins }: LayoutChart): string[] {
 
 function formatStringList(list: readonly string[]): string {
   return `[${list.map(quotePython).join(', ')}]`;
+}
+
+/** A chart of a layout. */
+export interface LayoutChartCardModel extends ScalarCard {
+  readonly location: ChartLocation;
+  /** Problems of the chart, as sentences. */
+  readonly warnings: readonly string[];
+}
+
+/** Charts with more lines are unreadable. */
+const MAX_CHART_TAGS = 100;
+
+/** Return the key of a category in the list of collapsed sections. */
+export function makeCategoryKey({ title }: LayoutCategory): string {
+  return ` layout ${title}`;
+}
+
+/** Return the pinned charts, then the categories with the charts that match the filter. */
+export function buildLayoutSections(
+  layout: ChartLayout,
+  tags: readonly string[],
+  filter: TextFilter,
+  pinned: readonly string[],
+): Section<LayoutChartCardModel>[] {
+  const { matches } = compileTextFilter(filter);
+  const all = layout.map((category, index) => ({
+    title: category.title || common.untitled,
+    key: makeCategoryKey(category),
+    cards: makeCategoryCards(category, index, tags),
+  }));
+  const cards = new Map(all.flatMap(({ cards }) => cards).map((card) => [card.id, card]));
+  const isMatch = ({ title, tags }: LayoutChartCardModel): boolean =>
+    matches(title) || tags.some(matches);
+  return [
+    { title: common.pinned, key: ' pinned', cards: pinned.flatMap((id) => cards.get(id) ?? []) },
+    ...all.map((section) => ({ ...section, cards: section.cards.filter(isMatch) })),
+  ].filter(({ cards }) => cards.length > 0);
+}
+
+function makeCategoryCards(
+  category: LayoutCategory,
+  categoryIndex: number,
+  tags: readonly string[],
+): LayoutChartCardModel[] {
+  const seen = new Map<string, number>();
+  return category.charts.map((chart, index) => {
+    const name = `${category.title}/${chart.title}`;
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    const id = `chart:${name}${count > 1 ? `#${count}` : ''}`;
+    return makeChartCard(chart, id, { category: categoryIndex, chart: index }, tags);
+  });
+}
+
+function makeChartCard(
+  chart: LayoutChart,
+  id: string,
+  location: ChartLocation,
+  known: readonly string[],
+): LayoutChartCardModel {
+  const content =
+    chart.margins.length > 0 ? resolveMargins(chart, known) : resolveTags(chart, known);
+  const title = chart.title || content.tags.join(' + ') || common.untitled;
+  return { id, title, right: [], description: '', location, ...content };
+}
+
+type ChartContent = Pick<LayoutChartCardModel, 'tags' | 'margins' | 'warnings'>;
+
+function resolveTags({ tags: texts }: LayoutChart, known: readonly string[]): ChartContent {
+  const patterns = texts.map(compileTagPattern);
+  const found = known.filter((tag) => patterns.some(({ matches }) => matches(tag)));
+  const warnings = patterns.flatMap(({ error }) => error ?? []);
+  if (warnings.length === 0 && found.length === 0)
+    warnings.push(m.warningNoMatch({ patterns: quote(texts) }));
+  if (found.length > MAX_CHART_TAGS)
+    warnings.push(m.warningTooMany({ max: MAX_CHART_TAGS, count: found.length }));
+  return { tags: found.slice(0, MAX_CHART_TAGS), margins: [], warnings };
+}
+
+function resolveMargins({ margins }: LayoutChart, known: readonly string[]): ChartContent {
+  const knownTags = new Set(known);
+  const wanted = margins.flatMap(({ value, lower, upper }) => [value, lower, upper]);
+  const missing = [...new Set(wanted.filter((tag) => !knownTags.has(tag)))];
+  const complete = margins.filter((margin) =>
+    Object.values(margin).every((tag) => knownTags.has(tag)),
+  );
+  const tags = [...new Set(complete.flatMap(({ value, lower, upper }) => [value, lower, upper]))];
+  const warnings = missing.length > 0 ? [m.warningMissingTags({ tags: quote(missing) })] : [];
+  return { tags, margins: complete, warnings };
+}
+
+function quote(texts: readonly string[]): string {
+  return texts.map((text) => `“${text}”`).join(', ');
+}
+
+/** A regular expression of a layout, matched at the start of a tag as by Python's `re.match`. */
+export interface TagPattern {
+  readonly matches: (tag: string) => boolean;
+  /** Why it is invalid. */
+  readonly error: string | null;
+}
+
+/** Python syntax and its JavaScript equivalent. */
+const PYTHON_REGEX_TRANSLATIONS: readonly (readonly [RegExp, string])[] = [
+  [/\(\?P</g, '(?<'],
+  [/\(\?P=(\w+)\)/g, '\\k<$1>'],
+  [/\\A/g, '^'],
+  [/\\Z/g, '$'],
+];
+const PYTHON_REGEX_FLAGS = /^\(\?([aimsux]+)\)/;
+/** A repetition inside a repetition may backtrack without end. */
+const NESTED_QUANTIFIER = /\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,\})/;
+const MAX_PATTERN_LENGTH = 1000;
+
+export function compileTagPattern(text: string): TagPattern {
+  if (text.length > MAX_PATTERN_LENGTH)
+    return makeInvalidPattern(text, m.patternTooLong({ max: MAX_PATTERN_LENGTH }));
+  if (NESTED_QUANTIFIER.test(text)) return makeInvalidPattern(text, m.patternNestedQuantifier);
+  const flags = PYTHON_REGEX_FLAGS.exec(text)?.[1] ?? '';
+  const plain = PYTHON_REGEX_TRANSLATIONS.reduce(
+    (translated, [from, to]) => translated.replace(from, to),
+    text.replace(PYTHON_REGEX_FLAGS, ''),
+  );
+  try {
+    const expression = new RegExp(`^(?:${plain})`, flags.replace(/[^ims]/g, ''));
+    return { matches: (tag) => expression.test(tag), error: null };
+  } catch (error) {
+    return makeInvalidPattern(text, getRegexError(error));
+  }
+}
+
+function makeInvalidPattern(text: string, reason: string): TagPattern {
+  const shown = text.length > 60 ? `${text.slice(0, 60)} …` : text;
+  return { matches: () => false, error: m.patternInvalid({ pattern: shown, reason }) };
+}
+
+/** Return the expression that matches only this tag. */
+export function makeExactPattern(tag: string): string {
+  return `${tag.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`;
+}
+
+/** The collapsed sections. Some are collapsed by default; the URL has the differences. */
+export class CollapsedSections implements Param<readonly string[]> {
+  readonly #toggled: Param<readonly string[]>;
+  #getDefaults: () => readonly string[] = () => [];
+
+  /** `toggled` has the sections that differ from the default. */
+  constructor(toggled: Param<readonly string[]>) {
+    this.#toggled = toggled;
+  }
+
+  setDefaults(getDefaults: () => readonly string[]): void {
+    this.#getDefaults = getDefaults;
+  }
+
+  get value(): readonly string[] {
+    return symmetricDifference(this.#getDefaults(), this.#toggled.value);
+  }
+
+  set(collapsed: readonly string[], mode?: 'push' | 'replace'): void {
+    this.#toggled.set(symmetricDifference(this.#getDefaults(), collapsed), mode);
+  }
+}
+
+/** Return the items that are in only one of two lists. */
+export function symmetricDifference(
+  one: readonly string[],
+  other: readonly string[],
+): readonly string[] {
+  return other.reduce(toggleItem, one);
 }

@@ -4,19 +4,20 @@ import { createContext } from 'svelte';
 import type { Query } from '../../api/create-query.svelte';
 import { defineQuery } from '../../api/query-definition';
 import type { CustomScalarsLayoutResponse, Problem } from '../../api/schemas';
+import type { CardGridInfo } from '../../cards/card-grid.svelte';
+import * as m from '../../catalog/custom_scalars';
 import { optionalText } from '../../lib/codecs';
+import type { Context, Param } from '../../plugin/context';
 import { ScalarGridState } from '../../scalar-cards/scalar-grid.svelte';
 import { createScalarSettings } from '../../scalar-cards/scalar-settings';
-import type { Context, Param } from '../../plugin/context';
-import type { CardGridInfo } from '../../cards/card-grid.svelte';
 import {
   buildLayoutSections,
+  type ChartLayout,
   CollapsedSections,
   type LayoutChartCardModel,
+  layoutCodec,
   makeCategoryKey,
-} from './layout-sections';
-import { type ChartLayout, layoutCodec } from './chart-layout';
-import * as m from '../../catalog/custom_scalars';
+} from './chart-layout';
 
 const INFO: CardGridInfo = {
   name: 'custom_scalars',

@@ -4,20 +4,18 @@ import type { LayoutChart } from '../../api/client';
 import { NO_FILTER } from '../../lib/text-filter';
 import {
   addChart,
+  buildLayoutSections,
   type ChartLayout,
+  CollapsedSections,
+  compileTagPattern,
   findAdjacentLocation,
   layoutCodec,
   layoutToPython,
+  makeExactPattern,
   moveChart,
   removeChart,
   replaceChart,
 } from './chart-layout';
-import {
-  buildLayoutSections,
-  CollapsedSections,
-  compileTagPattern,
-  makeExactPattern,
-} from './layout-sections';
 
 const makeChart = (title: string): LayoutChart => ({ title, tags: [title], margins: [] });
 const LAYOUT: ChartLayout = [

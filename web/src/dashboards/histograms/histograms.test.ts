@@ -8,7 +8,6 @@ import type {
   HistogramSeriesRow,
   HistogramsRequest,
 } from '../../api/schemas';
-import { makePythonSnippet } from './histogram-card-actions';
 import {
   findBucketIndex,
   formatBucket,
@@ -21,7 +20,7 @@ import {
   makeTotalRows,
   summarizeIssues,
 } from './histogram-chart-data';
-import { viewportsCodec } from './histograms-state.svelte';
+import { makePythonSnippet, viewportsCodec } from './histograms-state.svelte';
 import {
   getAxisValues,
   histogramQuery,

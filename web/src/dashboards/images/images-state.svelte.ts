@@ -10,7 +10,7 @@ import * as m from '../../catalog/images';
 import { choice, type Codec, flag, list, number, optionalNumber } from '../../lib/codecs';
 import type { Context, Shortcut, UrlState } from '../../plugin/context';
 import { defaultImagePair } from './compare/image-comparison';
-import { FIT_VIEWPORT, type Viewport } from './image-geometry';
+import { FIT_VIEWPORT, type Viewport } from './image-layout';
 import { ImageLoader } from './image-loader.svelte';
 import { imageInfoQuery, type ImageValue, type RunSeries } from './query';
 

@@ -5,28 +5,26 @@ import type { ImageInfo } from '../../api/schemas';
 import type { Param } from '../../plugin/context';
 import { amplify, computeDifference, type PixelBuffer } from './compare/image-comparison';
 import {
+  aspectRatio,
   computeTransform,
+  distinguishingLabels,
   FIT_VIEWPORT,
+  fitInside,
   fitScale,
+  layoutGrid,
+  layoutGroups,
+  layoutImages,
+  measureGrid,
   panBy,
   type PaneGeometry,
   pixelAt,
+  sampleEvenly,
+  selectImages,
   tileLevel,
   type Viewport,
   visibleTiles,
   zoomAt,
   zoomForScale,
-} from './image-geometry';
-import {
-  aspectRatio,
-  distinguishingLabels,
-  fitInside,
-  layoutGrid,
-  layoutGroups,
-  layoutImages,
-  measureGrid,
-  sampleEvenly,
-  selectImages,
 } from './image-layout';
 import { LatestRequest } from './image-loader.svelte';
 import { imagePairCodec, viewportCodec } from './images-state.svelte';

@@ -3,7 +3,7 @@ import { defineQuery } from '../../api/query-definition';
 import type { ImageInfo, ValueRequest } from '../../api/schemas';
 import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
 import type { VisibleRun } from '../../plugin/context';
-import type { Size } from './image-geometry';
+import type { Size } from './image-layout';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/images';
 

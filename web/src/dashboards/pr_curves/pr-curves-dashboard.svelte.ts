@@ -6,23 +6,28 @@ import { type Query, QueryMap } from '../../api/create-query.svelte';
 import type { CurveRow, HistoryRow, Problem, TagRow } from '../../api/schemas';
 import {
   type CardGridInfo,
+  type CardGridSettings,
   CardGridState,
   createCardGridSettings,
   type PerCard,
   perCardCodec,
 } from '../../cards/card-grid.svelte';
-import { buildSections } from '../../cards/card-sections';
+import { buildSections, type Card, createTagCard, type Section } from '../../cards/card-sections';
 import {
   indexAtStep,
   mergeSteps,
   StepSelection,
   StepsQuery,
 } from '../../cards/steps/step-selection.svelte';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/pr_curves';
 import type { ChartViewport, Line } from '../../charts/types';
 import { choice, flag, optionalNumber } from '../../lib/codecs';
 import { RUN_COLORS } from '../../lib/colors';
 import { formatStep } from '../../lib/format';
-import type { Command, Context, Shortcut } from '../../plugin/context';
+import { groupByPrefix } from '../../lib/grouping';
+import { compileTextFilter } from '../../lib/text-filter';
+import type { Command, Context, Shortcut, VisibleRun } from '../../plugin/context';
 import { withoutSharedFolder } from '../../scalar-cards/tooltip-rows';
 import {
   type CurveType,
@@ -34,15 +39,7 @@ import {
   readCurveAt,
   type ThresholdReading,
 } from './pr-curve';
-import {
-  buildClassSections,
-  getClassName,
-  makeTagCard,
-  type PrCurveCardModel,
-} from './pr-curve-sections';
-import { type CurveRequest, curveQuery, historyQuery, type TagHistoryRequest } from './query';
-import * as common from '../../catalog/common';
-import * as m from '../../catalog/pr_curves';
+import { curveQuery, type CurveRequest, historyQuery, type TagHistoryRequest } from './query';
 
 /** A chart shows the runs of a tag, or the tags of a run. */
 export type Grouping = 'runs' | 'classes';
@@ -395,4 +392,94 @@ export function registerPrCurveCommands({ settings, context }: PrCurvesDashboard
       .filter(({ label }) => label.toLowerCase().includes(text))
       .map((action) => ({ ...action, kind: common.commandKindAction }));
   });
+}
+
+/** A card shows one tag of all visible runs, or all tags of a section of one run. */
+export interface PrCurveCardModel extends Card {
+  readonly tags: readonly string[];
+  /** The first tag; shortcuts select its steps. */
+  readonly tag: string;
+  /** null is all visible runs. */
+  readonly run: string | null;
+}
+
+export function makeTagCard(row: TagRow): PrCurveCardModel {
+  const { id, title, description, tag } = createTagCard(row);
+  return { id, title, description, tags: [tag], tag, run: null };
+}
+
+/** Returns whether a run is known to have a tag. */
+export type HasTag = (run: string, tag: string) => boolean;
+
+/** Return sections with one card per run. */
+export function buildClassSections(
+  rows: readonly TagRow[],
+  runs: readonly VisibleRun[],
+  hasTag: HasTag,
+  { filter, pinned }: CardGridSettings,
+): Section<PrCurveCardModel>[] {
+  const { matches } = compileTextFilter(filter.value);
+  const found = rows.filter(({ tag, display_name }) => matches(tag) || matches(display_name));
+  const sections = groupByPrefix(found).map(({ title, items }) => ({
+    title: title || common.ungrouped,
+    key: title,
+    cards: runs.flatMap((run) => makeClassCards(title, items, run, hasTag)),
+  }));
+  const all = sections.flatMap(({ cards }) => cards);
+  const cards = pinned.value.flatMap((id) => all.find((card) => card.id === id) ?? []);
+  return [{ title: common.pinned, key: ' pinned', cards }, ...sections].filter(
+    ({ cards }) => cards.length > 0,
+  );
+}
+
+function makeClassCards(
+  prefix: string,
+  rows: readonly TagRow[],
+  { name, label }: VisibleRun,
+  hasTag: HasTag,
+): PrCurveCardModel[] {
+  const tags = rows.map(({ tag }) => tag).filter((tag) => hasTag(name, tag));
+  const [tag] = tags;
+  if (tag === undefined) return [];
+  return [{ id: `${prefix}\n${name}`, title: label, description: '', tags, tag, run: name }];
+}
+
+/** Return the part of a tag after the prefix of its section. */
+export function getClassName(tag: string): string {
+  return tag.slice(tag.indexOf('/') + 1);
+}
+
+const CARD_HEADER_HEIGHT_PX = 34;
+const LEGEND_ROW_HEIGHT_PX = 19;
+/** Further rows are scrolled to. */
+const MAX_LEGEND_ROWS = 4;
+const SLIDER_HEIGHT_PX = 34;
+const WIDE_CHART_HEIGHT_PX = 420;
+export const LEGEND_HEIGHT_PX = MAX_LEGEND_ROWS * LEGEND_ROW_HEIGHT_PX;
+export const HISTORY_HEIGHT_PX = 92;
+export const TABLE_HEIGHT_PX = 132;
+
+/** Both axes range from 0 to 1, so that charts are nearly square. */
+const CHART_ASPECT_RATIO = 0.74;
+
+export interface CardParts {
+  readonly isWide: boolean;
+  readonly hasTable: boolean;
+  readonly hasHistory: boolean;
+  readonly hasSlider: boolean;
+  /** Maximum number of curves. */
+  readonly curves: number;
+}
+
+export function computeCardHeight(width: number, parts: CardParts): number {
+  const chart = parts.isWide ? WIDE_CHART_HEIGHT_PX : Math.round(width * CHART_ASPECT_RATIO);
+  const rows = Math.min(MAX_LEGEND_ROWS, Math.max(1, parts.curves));
+  return (
+    CARD_HEADER_HEIGHT_PX +
+    rows * LEGEND_ROW_HEIGHT_PX +
+    chart +
+    (parts.hasSlider ? SLIDER_HEIGHT_PX : 0) +
+    (parts.hasHistory ? HISTORY_HEIGHT_PX : 0) +
+    (parts.hasTable ? TABLE_HEIGHT_PX : 0)
+  );
 }

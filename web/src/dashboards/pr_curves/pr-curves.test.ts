@@ -22,7 +22,7 @@ import {
   type PrCurve,
   readCurveAt,
 } from './pr-curve';
-import { buildClassSections, getClassName } from './pr-curve-sections';
+import { buildClassSections, getClassName } from './pr-curves-dashboard.svelte';
 import { curveQuery, type CurveRequest } from './query';
 
 /** A curve with three thresholds; at the last, nothing is classified as positive. */

@@ -1,6 +1,7 @@
-/** The texts of a card, rows of a diff and pages of an array of strings. */
-import { indexAtStep, type SortedSteps } from '../../cards/steps/step-selection.svelte';
+/** The texts of a card, rows of a diff, pages of an array of strings, and the queries for them. */
+import { defineQuery } from '../../api/query-definition';
 import type { TextDiffLine } from '../../api/schemas';
+import { indexAtStep, type SortedSteps } from '../../cards/steps/step-selection.svelte';
 
 /** One text of a card. */
 export interface TextEntry {
@@ -110,3 +111,25 @@ export function updateSlice(
   const clamped = Math.max(0, Math.min(size - 1, Math.round(index)));
   return fixed.map((old, at) => (at === dimension ? clamped : old)).join(',');
 }
+
+const MAX_CACHED_CHARACTERS = 20_000_000;
+
+/** A text as rendered by the server. */
+export const textQuery = defineQuery('GET text/render', {
+  scope: 'immutable',
+  cost: ({ cells }) =>
+    cells.reduce((sum, { html, text }) => sum + (html ?? '').length + (text ?? '').length, 0),
+  maxCost: MAX_CACHED_CHARACTERS,
+});
+
+export const textDiffQuery = defineQuery('POST text/diff', {
+  scope: 'immutable',
+  priority: 'high',
+});
+
+/** One page of search results. */
+export const textSearchQuery = defineQuery('POST text/search', {
+  scope: ({ runs = null }) => ({ runs }),
+  // Hundreds of texts may be loading.
+  priority: 'high',
+});

@@ -4,7 +4,7 @@ import type { Problem, TextHit, TextSearchResponse } from '../../api/schemas';
 import type { TagGridState } from '../../cards/card-grid.svelte';
 import type { SortedSteps } from '../../cards/steps/step-selection.svelte';
 import { reuseIfEqual } from '../../lib/caches';
-import { textSearchQuery } from './query';
+import { textSearchQuery } from './text-entries';
 import type { HighlightTerms } from './rendered-text';
 import type { TextSettings } from './text-state.svelte';
 

@@ -15,7 +15,7 @@ import * as m from '../../catalog/text';
 import type { MenuItem } from '../../components/MenuItems.svelte';
 import { choice, type Codec, flag, list, text } from '../../lib/codecs';
 import type { Context, Shortcut } from '../../plugin/context';
-import { textDiffQuery } from './query';
+import { textDiffQuery } from './text-entries';
 import { TextSearch } from './text-search.svelte';
 
 const DASHBOARD: TagGridInfo = {

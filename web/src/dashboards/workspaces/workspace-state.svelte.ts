@@ -1,9 +1,11 @@
 import { createContext } from 'svelte';
 
+import { apiRequestBlob, postJson } from '../../api/client';
 import type { Query } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
 import { defineQuery } from '../../api/query-definition';
 import type { Problem } from '../../api/schemas';
+import { downloadBlob, toFileName } from '../../cards/export';
 import {
   addCard,
   type BoardCard,
@@ -25,6 +27,7 @@ import {
 import * as m from '../../catalog/workspaces';
 import { flag, optionalText, text } from '../../lib/codecs';
 import { groupByPrefix } from '../../lib/grouping';
+import { packNames } from '../../lib/run-selection';
 import type { Context, Param } from '../../plugin/context';
 import { createCardContext, type SettingsStore } from './card-context.svelte';
 import { type CardKind, findCardKind } from './card-kinds';
@@ -283,3 +286,34 @@ export class WorkspaceState {
 }
 
 export const [getWorkspace, setWorkspace] = createContext<WorkspaceState>();
+
+/** Return the query of a page that shows a document, with all runs that its cards need. */
+export function makeExportQuery(
+  document: BoardDocument,
+  search: string,
+  visibleRuns: readonly string[],
+): string {
+  const query = new URLSearchParams(search);
+  const pinned = listCards(document).flatMap(({ runs }) => runs ?? []);
+  const runs = new Set([...visibleRuns, ...pinned]);
+  for (const name of ['runs', 'runs-regex', 'runs-query', 'edit', 'card']) query.delete(name);
+  query.set('tab', 'workspaces');
+  query.set('workspace', document.id);
+  query.set('selected', `none;+${packNames(runs)}`);
+  return query.toString();
+}
+
+/** Download a document as one HTML file, with the data of its cards. */
+export async function exportReport(
+  document: BoardDocument,
+  workspace: WorkspaceState,
+): Promise<void> {
+  const visible = workspace.context.runs.visible.map(({ name }) => name);
+  const view = `?${makeExportQuery(document, location.search, visible)}`;
+  try {
+    const page = await apiRequestBlob('api/v1/export', postJson({ view }));
+    downloadBlob(page, `${toFileName(document.name)}.html`);
+  } catch (error) {
+    workspace.error = toProblem(error);
+  }
+}

@@ -1,14 +1,13 @@
-import { indexAtStep } from '../../../cards/steps/step-selection.svelte';
-import { formatStep } from '../../../lib/format';
-import type { VisibleRun } from '../../../plugin/context';
-import type { ImageTransform, Point } from '../image-geometry';
-import { displaySize } from '../image-layout';
-import type { ImagePair, ImageRef } from '../images-state.svelte';
-import type { ImageLoader } from '../image-loader.svelte';
-import { ImageValue, originalPath, type RunSeries, thumbnailPath } from '../query';
 import type { ImageInfo } from '../../../api/schemas';
+import { indexAtStep } from '../../../cards/steps/step-selection.svelte';
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/images';
+import { formatStep } from '../../../lib/format';
+import type { VisibleRun } from '../../../plugin/context';
+import { displaySize, type ImageTransform, type Point } from '../image-layout';
+import type { ImageLoader } from '../image-loader.svelte';
+import type { ImagePair, ImageRef } from '../images-state.svelte';
+import { ImageValue, originalPath, type RunSeries, thumbnailPath } from '../query';
 
 /** One of two compared images. */
 export interface ComparedImage {

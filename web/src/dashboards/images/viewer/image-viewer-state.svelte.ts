@@ -19,7 +19,7 @@ import {
   type Viewport,
   zoomAt,
   zoomForScale,
-} from '../image-geometry';
+} from '../image-layout';
 import type { ImageValue } from '../query';
 
 const ZOOM_STEP = 1.5;
