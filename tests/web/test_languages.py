@@ -21,7 +21,7 @@ from tests.web.every_dashboard import (
     Dashboard,
 )
 from tests.web.page_checks import find_cut_labels, find_english, find_overlaps
-from tests.web.test_looks import overflows
+from tests.web.test_looks import find_violations_of_texts, overflows
 from tests.web.waiting import get_stable_text
 from tracklight.analysis.profiles.captures import make_capture_id
 from tracklight.formats import summary
@@ -71,12 +71,16 @@ def test_dashboard_is_complete_and_fits_in_chinese(
 ) -> None:
     page = open_page("about:blank", width=WIDE_PX)
     dashboard.open(page, chinese_board, CHINESE)
+    expect(page.locator("html")).to_have_attribute("lang", CHINESE)
     for width in (WIDE_PX, PHONE_PX):
         page.set_viewport_size({"width": width, "height": 900})
         for view in dashboard.iter_views(page):
             assert find_english(page, dashboard.names) == [], (view, width)
             assert not overflows(page), (view, width)
             assert find_cut_labels(page) == [], (view, width)
+            if width == WIDE_PX:
+                # test_accessibility.py checks the colors.
+                assert find_violations_of_texts(page) == [], view
 
 
 @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=str)
