@@ -1,10 +1,11 @@
-"""The examples in the docstrings of the public API run."""
+"""Public functions are documented, and the examples in docstrings run."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
 import inspect
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,14 @@ ONLY_PARSED = {
     "tracklight.debugger.check_numerics",
     "tracklight.debugger.watch",
     "tracklight.notebook.chart",
+    "tracklight.notebook.display",
+    "tracklight.notebook.list",
+    "tracklight.notebook.load_ipython_extension",
+    "tracklight.notebook.show_session",
     "tracklight.notebook.start",
+    "tracklight.notebook.unload_ipython_extension",
+    "tracklight.plugin.export_values",
+    "tracklight.plugin.list_steps",
     "tracklight.plugin.SeriesQuery",
     "tracklight.plugin.TracklightError",
     "tracklight.Log.debugger",
@@ -50,8 +58,10 @@ ONLY_PARSED = {
     "tracklight.Graph",
     "tracklight.summary.graph",
     "tracklight.summary.trace_export",
+    "tracklight.summary.trace_off",
     "tracklight.summary.trace_on",
     "tracklight.what_if.Session.distances",
+    "tracklight.what_if.load_model",
     "tracklight.what_if.read_table",
     "tracklight.Series.to_pandas",
     "tracklight.Table.to_wide",
@@ -100,6 +110,20 @@ def iter_members(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 EXAMPLES = dict(iter_documented())
+
+
+def iter_functions() -> Iterator[tuple[str, Any]]:
+    """Yield the public functions by their path."""
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        for name in getattr(module, "__all__", ()):
+            path = f"{module_name}.{name}"
+            value = None if path in NEED_FRAMEWORK else getattr(module, name)
+            if inspect.isfunction(value) and value.__module__.startswith("tracklight"):
+                yield path, value
+
+
+FUNCTIONS = dict(iter_functions())
 
 
 class AnyOutput(doctest.OutputChecker):
@@ -169,8 +193,39 @@ def names(log_tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
     found["writer"].close()
 
 
+def list_missing_sections(function: Any) -> list[str]:
+    """Return what the docstring of a function lacks."""
+    doc = inspect.getdoc(function) or ""
+    signature = inspect.signature(function)
+    missing = [
+        name
+        for name in signature.parameters
+        if not re.search(rf"^ +(.*, )?\**{name}(, .*)?: ", doc, re.MULTILINE)
+    ]
+    is_first_line = doc.startswith(("Return ", "Yield "))
+    if signature.return_annotation != "None" and not is_first_line and "Returns:" not in doc:
+        missing.append("Returns")
+    if "Example:" not in doc:
+        missing.append("Example")
+    return missing
+
+
+@pytest.mark.parametrize("path", sorted(FUNCTIONS))
+def test_function_is_documented(path: str) -> None:
+    assert list_missing_sections(FUNCTIONS[path]) == []
+
+
+def test_finds_missing_sections() -> None:
+    def scale(factor: float) -> float:
+        """Scale a chart."""
+        return factor
+
+    assert list_missing_sections(scale) == ["factor", "Returns", "Example"]
+
+
 def test_finds_examples() -> None:
     assert len(EXAMPLES) > 60
+    assert len(FUNCTIONS) > 50
     assert set(ONLY_PARSED) <= set(EXAMPLES)
 
 

@@ -5,7 +5,11 @@ from contextlib import nullcontext
 from typing import Any
 
 from tracklight.server import middleware
-from tracklight.server.middleware import MAX_CONCURRENT, SEMAPHORE_KEY, ConcurrencyLimitMiddleware
+from tracklight.server.middleware import (
+    MAX_CONCURRENT_REQUESTS,
+    SEMAPHORE_KEY,
+    ConcurrencyLimitMiddleware,
+)
 
 
 class Slow:
@@ -45,28 +49,28 @@ def test_one_client_does_not_delay_others() -> None:
     async def send_many() -> None:
         slow = Slow()
         app = ConcurrencyLimitMiddleware(slow, stream_path="/api/v1/live")
-        requests = [send_request(app, "1.1.1.1") for _ in range(MAX_CONCURRENT + 5)]
+        requests = [send_request(app, "1.1.1.1") for _ in range(MAX_CONCURRENT_REQUESTS + 5)]
         await settle()
-        assert slow.inside == ["1.1.1.1"] * MAX_CONCURRENT
+        assert slow.inside == ["1.1.1.1"] * MAX_CONCURRENT_REQUESTS
         requests.append(send_request(app, "2.2.2.2"))
         requests.append(send_request(app, "1.1.1.1", "/api/v1/live"))
         await settle()
-        assert slow.inside[MAX_CONCURRENT:] == ["2.2.2.2", "1.1.1.1"]
+        assert slow.inside[MAX_CONCURRENT_REQUESTS:] == ["2.2.2.2", "1.1.1.1"]
         slow.gate.set()
         await asyncio.gather(*requests)
-        assert len(slow.inside) == MAX_CONCURRENT + 7
+        assert len(slow.inside) == MAX_CONCURRENT_REQUESTS + 7
         assert app.client_count == 0
 
     asyncio.run(send_many())
 
 
 def test_returns_429_beyond_the_queue(monkeypatch: Any) -> None:
-    monkeypatch.setattr(middleware, "MAX_QUEUED", 3)
+    monkeypatch.setattr(middleware, "MAX_QUEUED_REQUESTS", 3)
 
     async def fill_queue() -> None:
         slow = Slow()
         app = ConcurrencyLimitMiddleware(slow)
-        requests = [send_request(app, "1.1.1.1") for _ in range(MAX_CONCURRENT + 3)]
+        requests = [send_request(app, "1.1.1.1") for _ in range(MAX_CONCURRENT_REQUESTS + 3)]
         await settle()
         sent = await send_request(app, "1.1.1.1")
         assert sent[0]["status"] == 429

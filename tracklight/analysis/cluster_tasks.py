@@ -136,7 +136,7 @@ class ClusterTasks:
             if poll is None:
                 poll = actor.poll.remote(revision)
             if not ray.wait([poll], timeout=0)[0]:
-                # The actor may have to wait until a node has room for it.
+                # The actor may have to wait until a CPU is free.
                 if not has_started:
                     progress.report(_WAITING, 0, 0)
                 continue

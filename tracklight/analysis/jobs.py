@@ -261,5 +261,11 @@ def make_job_key(*parts: object) -> str:
     """Return a key that identifies a computation by its data and its settings.
 
     The key is a hash of the ``repr`` of all parts.
+
+    Args:
+        *parts: Everything that the result depends on.
+
+    Example:
+        >>> key = make_job_key("tsne", "train", 1000, {"perplexity": 30})
     """
     return hash_key(repr(parts), size_bytes=16)

@@ -119,7 +119,7 @@ _WRITERS: dict[ExportFormat, tuple[Callable[[ExportTable], str], str, str]] = {
 }
 
 
-def format_time(time_s: float) -> str | None:
+def format_iso_time(time_s: float) -> str | None:
     """Return a time as ISO 8601 in UTC; None if it is no valid time."""
     if not math.isfinite(time_s):
         return None

@@ -55,7 +55,7 @@ def watch(
         first: Write all of this many first steps.
         history: Keep this many steps in memory and write them, with the tensors involved, when a
             value becomes non-finite. 0 turns this off: then only the steps that are written are
-            looked at.
+            checked.
         on_problem: What to do when a value becomes non-finite: ``"continue"``, ``"stop"`` by
             raising `NonFiniteError`, or ``"debug"`` to enter the Python debugger.
         gradients: Whether to record gradients.
@@ -161,6 +161,9 @@ def check_numerics(value: Any, name: str = "value") -> Any:
     Args:
         value: What to check, or a function.
         name: Name of the value in the message.
+
+    Returns:
+        The same value, or the function that checks results.
 
     Raises:
         NonFiniteError: A value is NaN or infinite.

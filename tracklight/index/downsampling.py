@@ -445,7 +445,17 @@ class PixelColumns:
 
 
 def make_edges(start: float, stop: float, width: int) -> Float64:
-    """Return the edges of ``width`` pixel columns between two values of x."""
+    """Return the edges of pixel columns between two values of x.
+
+    Args:
+        start: The lowest x.
+        stop: The highest x.
+        width: The number of columns.
+
+    Example:
+        >>> make_pixel_edges(0.0, 100.0, 4)
+        array([  0.,  25.,  50.,  75., 100.])
+    """
     stop = max(stop, float(np.nextafter(start, np.inf)))
     if stop - start == np.inf:  # avoid the overflow with half the range
         return 2 * np.linspace(0.5 * start, 0.5 * stop, width + 1)
@@ -517,7 +527,18 @@ def to_float32_if_visible(column: Float64, low: float, high: float) -> Column:
 
 
 def to_float32_if_exact(column: Float64) -> Column:
-    """Convert to float32 if nothing is lost, as for most values that frameworks log."""
+    """Convert to float32 if nothing is lost, as for most values that frameworks log.
+
+    Args:
+        column: Numbers, which may be NaN or infinite.
+
+    Returns:
+        The converted numbers, or the same array if a number would change.
+
+    Example:
+        >>> to_float32_if_exact(np.array([0.5, 0.1])).dtype
+        dtype('float64')
+    """
     converted = column.astype(np.float32)
     is_same = converted == column
     if is_same.all() or np.isnan(column[~is_same]).all():

@@ -83,7 +83,11 @@ def start(arguments: str | Sequence[str], height: int = HEIGHT_PX) -> None:
 
 
 def list() -> None:
-    """Print the servers that are running on this machine."""
+    """Print the servers that are running on this machine.
+
+    Example:
+        >>> tracklight.notebook.list()
+    """
     boards = list_instances()
     if not boards:
         print("No tracklight servers are running.")
@@ -105,6 +109,9 @@ def display(port: int | None = None, height: int | None = None) -> None:
 
     Raises:
         UsageError: No server is running, or none on this port.
+
+    Example:
+        >>> tracklight.notebook.display(port=6006, height=600)
     """
     boards = [board for board in list_instances() if port in (None, board.port)]
     if not boards:
@@ -117,6 +124,12 @@ def load_ipython_extension(shell: Any) -> None:
     """Register the magics; IPython calls this for ``%load_ext tracklight``.
 
     ``%tensorboard`` is registered as well, unless TensorBoard itself is installed.
+
+    Args:
+        shell: The IPython shell.
+
+    Example:
+        >>> get_ipython().run_line_magic("load_ext", "tracklight")
     """
     shell.register_magic_function(_run_magic, magic_name="tracklight")
     if importlib.util.find_spec("tensorboard") is None:
@@ -124,7 +137,14 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Remove the magics."""
+    """Remove the magics; IPython calls this for ``%unload_ext tracklight``.
+
+    Args:
+        shell: The IPython shell.
+
+    Example:
+        >>> get_ipython().run_line_magic("unload_ext", "tracklight")
+    """
     magics = shell.magics_manager.magics["line"]
     for name in ("tracklight", "tensorboard"):
         if magics.get(name) is _run_magic:
@@ -180,6 +200,9 @@ def show_session(workspace: Any, height: int = HEIGHT_PX) -> Board:
 
     Raises:
         TracklightError: The server did not start.
+
+    Example:
+        >>> tracklight.notebook.show_session(session.workspace)
     """
     known = _session_boards.get(id(workspace))
     board = known[1] if known is not None and known[1].is_serving else _serve_session(workspace)

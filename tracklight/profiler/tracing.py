@@ -581,7 +581,16 @@ def trace_export(
 
 
 def trace_off() -> None:
-    """Stop tracing and discard the trace. Does nothing if no trace is running."""
+    """Stop tracing and discard the trace. Does nothing if no trace is running.
+
+    Raises:
+        UsageError: The profiler cannot be stopped and the writer is strict. Otherwise a warning is
+            issued.
+
+    Example:
+        >>> tracklight.summary.trace_on(graph=False, profiler=True)
+        >>> tracklight.summary.trace_off()
+    """
     with warnings.catch_errors("summary.trace_off()", strict=warnings.is_strict()):
         session, _ = _end_session()
         if session is not None:

@@ -45,9 +45,9 @@ T = TypeVar("T")
 
 #: Requests of one client that are handled at a time. asyncio has ``min(32, cores + 4)`` threads by
 #: default; two of them are left to other clients.
-MAX_CONCURRENT = max(2, min(32, (os.cpu_count() or 1) + 4) - 2)
+MAX_CONCURRENT_REQUESTS = max(2, min(32, (os.cpu_count() or 1) + 4) - 2)
 #: Requests of one client that wait. A page sends six at once, so ten pages behind one proxy fit.
-MAX_QUEUED = 256
+MAX_QUEUED_REQUESTS = 256
 #: The key in the scope of a request for the semaphore of its client.
 SEMAPHORE_KEY = "tracklight.semaphore"
 
@@ -72,7 +72,7 @@ Metric = tuple[str, str, str, Samples]
 
 class _ClientQueue:
     def __init__(self) -> None:
-        self.semaphore = asyncio.Semaphore(MAX_CONCURRENT)
+        self.semaphore = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
         self.requests = 0
 
 
@@ -103,7 +103,7 @@ class ConcurrencyLimitMiddleware:
             return
         address = scope["client"][0] if scope.get("client") else ""
         queue = self._queues.setdefault(address, _ClientQueue())
-        if queue.requests >= MAX_CONCURRENT + MAX_QUEUED:
+        if queue.requests >= MAX_CONCURRENT_REQUESTS + MAX_QUEUED_REQUESTS:
             response = create_error_response(
                 429,
                 Message("http.too_many_requests", "too many requests of this client are waiting"),

@@ -141,6 +141,9 @@ def asgi(
         cache: Whether, or in which directory, to cache what was read.
         memory: How much memory the index may use.
 
+    Returns:
+        The application; its ``close`` method stops reading the log.
+
     Raises:
         LogError: The log directory does not exist.
 

@@ -220,7 +220,16 @@ def _as_limit(value: object, argument: str) -> float | None:
 
 
 def create_noop_writer() -> SummaryWriter:
-    """Create a writer that does nothing. Making it the default writer has no effect."""
+    """Create a writer that does nothing. Making it the default writer has no effect.
+
+    Returns:
+        The writer.
+
+    Example:
+        >>> is_main_process = False
+        >>> create = tracklight.summary.create_file_writer
+        >>> writer = create("run1") if is_main_process else tracklight.summary.create_noop_writer()
+    """
     return _NoopWriter()
 
 
@@ -239,7 +248,13 @@ def set_step(step: object) -> None:
 
 
 def get_step() -> object:
-    """Return the default step; None if there is none."""
+    """Return the default step; None if there is none.
+
+    Example:
+        >>> tracklight.summary.set_step(10)
+        >>> tracklight.summary.get_step()
+        10
+    """
     return event_writer.step.get()
 
 
@@ -261,6 +276,11 @@ def should_record_summaries() -> bool:
     """Return whether values are recorded: there is a default writer and `record_if` allows it.
 
     In a ``tf.function`` with a condition, the result is a tensor that is evaluated when it runs.
+
+    Example:
+        >>> if tracklight.summary.should_record_summaries():
+        ...     tracklight.summary.histogram("weights", np.arange(10.0), step=step)
+        True
     """
     if is_tracing():
         from tracklight.writer.tf_function import make_condition_tensor
@@ -730,6 +750,10 @@ def write(
 
     Raises:
         UsageError: An argument is invalid and the writer is strict. Otherwise a warning is issued.
+
+    Example:
+        >>> tracklight.summary.write("attention", np.eye(3), step=step)
+        True
     """
     if is_tracing():
         return _log_when_run(write, tag, tensor, step=step, metadata=metadata, is_scoped=False)

@@ -38,7 +38,7 @@ from tracklight.writer.warnings import is_tracing, skip_autograph
 __all__ = ["Audio", "Histogram", "Image", "Run", "Text", "run"]
 
 _SUMMARY_PREFIX = "summary/"
-_MAX_ERROR_LENGTH = 500
+_MAX_ERROR_CHARS = 500
 #: The methods of a writer that log.
 _LOGGING_METHODS = ("scalar", "simple", "double", "add", "add_later", "add_event")
 
@@ -500,7 +500,7 @@ def _describe_exception(error: BaseException | None) -> str:
     import traceback
 
     line = traceback.format_exception_only(type(error), error)[-1].strip()
-    return line[:_MAX_ERROR_LENGTH]
+    return line[:_MAX_ERROR_CHARS]
 
 
 def _check_mapping(values: object) -> Mapping[str, Any]:

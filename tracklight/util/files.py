@@ -425,8 +425,15 @@ JsonNumber = float | str
 def to_json_number(value: float) -> JsonNumber:
     """Replace NaN and infinities by strings that Python's float() and JavaScript's Number() parse.
 
-    >>> to_json_number(0.5), to_json_number(float("-inf"))
-    (0.5, '-Infinity')
+    Args:
+        value: Any number.
+
+    Returns:
+        The number, or a string.
+
+    Example:
+        >>> to_json_number(0.5), to_json_number(float("-inf"))
+        (0.5, '-Infinity')
     """
     if math.isfinite(value):
         return value

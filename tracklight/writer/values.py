@@ -270,7 +270,7 @@ except ImportError:
 
 # ---- values
 
-#: Longer texts are rejected: nobody can read them in a browser.
+#: Longer texts are rejected: they cannot be read in a browser.
 MAX_TEXT_BYTES = 64 << 20
 #: protobuf messages are limited to 2 GiB.
 MAX_TENSOR_BYTES = 1 << 30

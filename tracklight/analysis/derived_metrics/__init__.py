@@ -44,7 +44,7 @@ SeriesKey = tuple[str, str]
 #: Derived series that are kept until the log changes.
 _CACHE_BYTES = 64 << 20
 #: Series that are computed at once.
-_MAX_BATCH = 500
+_MAX_BATCH_SERIES = 500
 
 
 class DerivedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,7 +145,7 @@ class DerivedLog:
         if not expressions:
             return logged
         by_tag = {it.tag: it for it in logged if it.kind is Kind.SCALAR}
-        baselines = self._find_baselines(expressions.values())
+        baselines = self._list_baselines(expressions.values())
         derived = [
             shared
             for name, expression in expressions.items()
@@ -170,8 +170,8 @@ class DerivedLog:
         others = [key for key in keys if key not in local]
         results = dict(zip(others, self._source.query(others, query, view), strict=True))
         axes = self._read_axes({run for run, _ in local}, query.metric)
-        for start in range(0, len(derived), _MAX_BATCH):
-            for key, series in self._compute(derived[start : start + _MAX_BATCH]).items():
+        for start in range(0, len(derived), _MAX_BATCH_SERIES):
+            for key, series in self._compute(derived[start : start + _MAX_BATCH_SERIES]).items():
                 results[key] = apply(series, query, view, axes.get(key[0]))
         for run, tag in local.difference(results):
             results[run, tag] = apply(self.scalar(run, tag), query, view, axes.get(run))
@@ -206,8 +206,8 @@ class DerivedLog:
             return columns
         missing = np.flatnonzero(~columns.is_present).tolist()
         rows = {runs[row]: row for row in missing}
-        for start in range(0, len(missing), _MAX_BATCH):
-            keys = [(runs[row], tag) for row in missing[start : start + _MAX_BATCH]]
+        for start in range(0, len(missing), _MAX_BATCH_SERIES):
+            keys = [(runs[row], tag) for row in missing[start : start + _MAX_BATCH_SERIES]]
             for series in self._compute(keys).values():
                 _set_row(columns, rows[series.run], summarize(series))
         return columns
@@ -238,7 +238,7 @@ class DerivedLog:
         pairs = zip(keys, found, strict=True)
         return self._compute([key for key, one in pairs if one is None and key[1] in expressions])
 
-    def _find_baselines(self, expressions: Iterable[Expression]) -> frozenset[SeriesKey]:
+    def _list_baselines(self, expressions: Iterable[Expression]) -> frozenset[SeriesKey]:
         """Return the series of other runs that expressions refer to and that exist."""
         keys = [
             (it.run, it.tag) for one in expressions for it in one.references if it.run is not None

@@ -24,7 +24,7 @@ from tracklight.index.series_query import Smoothing, smooth
 from tracklight.types import Float64, Int64
 from tracklight.util.parsing import Token, TokenParser
 
-MAX_LENGTH = 1000
+MAX_EXPRESSION_CHARS = 1000
 #: Names of other expressions that one may use, counting those that they use in turn.
 _MAX_REPLACED_NAMES = 200
 #: The highest weight of `tracklight.index.series_query`.
@@ -100,13 +100,13 @@ def parse_expression(text: str) -> Expression:
         >>> [it.tag for it in parse_expression("train/loss - ema(val/loss, 0.9)").references]
         ['train/loss', 'val/loss']
     """
-    if len(text) > MAX_LENGTH:
+    if len(text) > MAX_EXPRESSION_CHARS:
         message = Message.format(
             "derived.too_long",
             "The expression has more than {max_length} characters",
-            max_length=MAX_LENGTH,
+            max_length=MAX_EXPRESSION_CHARS,
         )
-        raise ExpressionError(message, MAX_LENGTH, text)
+        raise ExpressionError(message, MAX_EXPRESSION_CHARS, text)
     expression = Expression(text, _Parser(text).parse())
     if all(reference.run is not None for reference in expression.references):
         raise ExpressionError(

@@ -72,6 +72,8 @@ class SeriesSteps(msgspec.Struct):
 
 
 class StepsResponse(msgspec.Struct):
+    """The steps of all requested series; ``cursor`` is the position in the stream of changes."""
+
     cursor: str
     series: list[SeriesSteps]
 
@@ -87,12 +89,29 @@ class ValueRequest(msgspec.Struct):
 
 
 def has_fingerprint(request: ValueRequest) -> bool:
-    """Return whether the response never changes; for `Route.immutable`."""
+    """Return whether the response never changes; for `Route.immutable`.
+
+    Args:
+        request: The request for a value.
+
+    Example:
+        >>> has_fingerprint(ValueRequest("train", "samples", 3, fingerprint=12))
+        True
+    """
     return request.fingerprint is not None
 
 
 def list_steps(context: Context, request: StepsRequest) -> StepsResponse:
-    """Return the steps at which some tags were logged, by tag and run."""
+    """Return the steps at which some tags were logged, by tag and run.
+
+    Args:
+        context: The context of the dashboard.
+        request: The tags, and the runs or None for all.
+
+    Example:
+        >>> response = list_steps(context, StepsRequest(["samples"], ["train"]))
+        >>> response.series[0].step
+    """
     cursor = context.cursor()
     series = [steps for tag in request.tags for steps in _iter_steps(context, tag, request)]
     return StepsResponse(cursor, series)
@@ -121,6 +140,18 @@ def compute_fingerprints(locations: ValueLocations, rows: slice = slice(None)) -
     """Return a fingerprint for each value, or for some rows.
 
     It is a hash of file, position, step and wall time, so that the value need not be read.
+
+    Args:
+        locations: The locations of the values, from ``context.log.locate``.
+        rows: The rows of the locations.
+
+    Returns:
+        One number per row.
+
+    Example:
+        >>> locations = log.catalog.locate("resnet/train", "weights")
+        >>> len(compute_fingerprints(locations))
+        3
     """
     file = locations.file[rows]
     mixed = _hash_paths(locations.paths)[file]
@@ -211,7 +242,12 @@ _UNESCAPED_CHARACTERS = "!'()*-._~"
 
 
 def value_path(verb: str, request: ValueRequest, **extra: str | int) -> str:
-    """Return the URL of a GET request for one value; ``extra`` fields are appended in order.
+    """Return the URL of a GET request for one value.
+
+    Args:
+        verb: The name of the route.
+        request: The value.
+        **extra: Further fields of the request, appended in this order.
 
     Example:
         >>> value_path("image", ValueRequest("train", "samples", 3), width=64)
@@ -233,17 +269,45 @@ def value_path(verb: str, request: ValueRequest, **extra: str | int) -> str:
 
 
 def steps_path(tag: str) -> str:
-    """Return the path under which an export has the exported steps of a tag."""
+    """Return the path under which an export has the exported steps of a tag.
+
+    Args:
+        tag: The tag.
+
+    Example:
+        >>> steps_path("layer 1")
+        'steps/layer%201'
+    """
     return tag_path("steps", tag)
 
 
 def tag_path(verb: str, tag: str) -> str:
-    """Return the path under which an export has a response for all runs of a tag."""
+    """Return the path under which an export has a response for all runs of a tag.
+
+    Args:
+        verb: The name of the route.
+        tag: The tag.
+
+    Example:
+        >>> tag_path("summary", "layer 1")
+        'summary/layer%201'
+    """
     return f"{verb}/{encode_uri_component(tag)}"
 
 
 def encode_uri_component(text: str) -> str:
-    """Encode a text for a URL like JavaScript's ``encodeURIComponent``."""
+    """Encode a text for a URL like JavaScript's ``encodeURIComponent``.
+
+    Args:
+        text: The text. Characters that are not valid Unicode are replaced.
+
+    Returns:
+        The encoded text.
+
+    Example:
+        >>> encode_uri_component("layer 1/weights")
+        'layer%201%2Fweights'
+    """
     # A page cannot request text that is not valid Unicode either.
     return quote(text, safe=_UNESCAPED_CHARACTERS, errors="replace")
 
@@ -298,6 +362,14 @@ def export_values(
         plugins: The plugin names of the tags to export.
         runs: The runs to export.
         export_value: Returns the responses for one value.
+
+    Returns:
+        An iterator over paths and responses, as `Dashboard.export_static` returns it.
+
+    Example:
+        >>> def export_value(request):
+        ...     yield value_path("image", request), Blob(b"...", "image/png")
+        >>> parts = export_values(context, ("images",), ["train"], export_value)
     """
     tags = [tag for tag in context.log.shared_tags(runs) if tag.plugin in plugins]
     selected = frozenset(runs)

@@ -28,7 +28,15 @@ class RenderedMarkdown:
 
 
 def start_deadline() -> Deadline:
-    """Start the time limit for one text, or for all cells of one table."""
+    """Start the time limit for one text, or for all cells of one table.
+
+    Returns:
+        A deadline that several calls of `render_markdown` may share.
+
+    Example:
+        >>> deadline = start_markdown_deadline()
+        >>> cells = [render_markdown(text, deadline) for text in ("one", "*two*")]
+    """
     return Deadline(_MAX_RENDER_S, time.thread_time)
 
 
@@ -38,6 +46,13 @@ def render_markdown(text: str, deadline: Deadline | None = None) -> RenderedMark
     Args:
         text: Untrusted Markdown.
         deadline: A limit shared with other texts; by default a new one is started.
+
+    Returns:
+        Safe HTML, or the reason for which the text can only be shown as logged.
+
+    Example:
+        >>> render_markdown("**bold** <script>").html
+        '<p><strong>bold</strong> &lt;script&gt;</p>\\n'
     """
     if len(text) > MAX_CHARACTERS:
         return RenderedMarkdown(

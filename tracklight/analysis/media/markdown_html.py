@@ -58,7 +58,7 @@ LANGUAGES = frozenset(
 )
 _MAX_CODE_CHARACTERS = 50_000
 #: Lexers are slow on long lines, which are rarely written by hand.
-_MAX_LINE_LENGTH = 1000
+_MAX_LINE_CHARACTERS = 1000
 #: Classes by token type; the first match counts.
 _CLASS_BY_TOKEN: tuple[tuple[_TokenType, str], ...] = (
     (CodeToken.Comment.Preproc, "hl-meta"),
@@ -191,7 +191,10 @@ def highlight_code(code: str, language: str, deadline: Deadline) -> str:
 
 
 def _is_highlightable(code: str) -> bool:
-    return len(code) <= _MAX_CODE_CHARACTERS and max(map(len, code.split("\n"))) <= _MAX_LINE_LENGTH
+    return (
+        len(code) <= _MAX_CODE_CHARACTERS
+        and max(map(len, code.split("\n"))) <= _MAX_LINE_CHARACTERS
+    )
 
 
 @cache

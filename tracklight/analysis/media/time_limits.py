@@ -138,6 +138,10 @@ def match_lines(expression: str, text: str, count: int) -> Bool:
 
     Raises:
         UsageError: The expression is invalid or takes too long.
+
+    Example:
+        >>> match_lines("conv[0-9]", "conv1\\ndense", 2)
+        array([ True, False])
     """
     is_match = np.zeros(count, np.bool_)
     process = RegexProcess(expression, re.IGNORECASE, _MAX_MATCHING_S, count)

@@ -191,8 +191,15 @@ def load_model_file(path: str | os.PathLike[str], name: str = "", **options: Any
         name: The name of the model; by default the name of the file.
         options: See `ModelFilePredictor`.
 
+    Returns:
+        The model, for `tracklight.what_if.Session`.
+
     Raises:
         ModelError: The file cannot be loaded.
+
+    Example:
+        >>> model = tracklight.what_if.load_model("models/income.onnx")
+        >>> session = tracklight.what_if.Session(frame, model=model, label="income")
     """
     path = os.fspath(path)
     stem = os.path.splitext(os.path.basename(os.path.normpath(path)))[0]

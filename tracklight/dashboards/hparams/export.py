@@ -18,7 +18,7 @@ from tracklight.analysis.experiments.metrics import (
     make_reduction,
 )
 from tracklight.analysis.experiments.session_store import SessionStore
-from tracklight.analysis.table_files import ExportCell, ExportTable, format_time
+from tracklight.analysis.table_files import ExportCell, ExportTable, format_iso_time
 from tracklight.dashboards.hparams.responses import (
     SessionTable,
     make_importance_response,
@@ -140,7 +140,7 @@ class _ColumnBuilder:
             return [Status(statuses[row]).name.lower() for row in rows]
         if key == "duration":
             return _make_number_cells((self._times["end"] - self._times["start"])[self._rows])
-        return [format_time(time_s) for time_s in self._times[key][self._rows].tolist()]
+        return [format_iso_time(time_s) for time_s in self._times[key][self._rows].tolist()]
 
     def _make_hparam(self, name: str) -> tuple[str, list[ExportCell]]:
         columns = self._table.snapshot.hparams

@@ -144,7 +144,7 @@ class PixelsResponse(msgspec.Struct):
 _VALUES_BYTES = 16 << 20
 _THUMBNAILS_BYTES = 16 << 20
 #: Images of one value that are described; each takes a while.
-_MAX_DESCRIBED = 1000
+_MAX_DESCRIBED_IMAGES = 1000
 #: Lossy formats.
 _PHOTOS = frozenset({"JPEG", "WebP", "AVIF"})
 #: Larger images are shown in tiles, because browsers decode an image as a whole.
@@ -192,7 +192,7 @@ class ImageRenderer:
 
     def describe(self, request: ValueRequest) -> ImageInfoResponse:
         files = self.read_images(request)
-        described = enumerate(files[:_MAX_DESCRIBED])
+        described = enumerate(files[:_MAX_DESCRIBED_IMAGES])
         parts = [describe_image(part, data, self._describe_error) for part, data in described]
         return ImageInfoResponse(len(files), parts)
 

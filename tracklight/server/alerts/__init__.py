@@ -350,8 +350,8 @@ def _compute_stalled(rule: AlertRule, state: RuleState, points: Points) -> Bool:
 
 # ---- the list of alerts
 
-_MAX_RESOLVED = 100
-_MAX_LISTED = 500
+_MAX_RESOLVED_ALERTS = 100
+_MAX_LISTED_ALERTS = 500
 
 
 class Alert(msgspec.Struct, frozen=True):
@@ -395,12 +395,12 @@ class AlertLog:
         self._process = secrets.token_hex(4)
         self._numbers = itertools.count(1)
         self._firing: dict[AlertKey, Alert] = {}
-        self._resolved: deque[Alert] = deque(maxlen=_MAX_RESOLVED)
+        self._resolved: deque[Alert] = deque(maxlen=_MAX_RESOLVED_ALERTS)
 
     def list_newest(self) -> list[Alert]:
         """Return firing alerts before resolved ones, each newest first."""
         firing = list(self._firing.values())
-        return [*reversed(firing), *reversed(list(self._resolved))][:_MAX_LISTED]
+        return [*reversed(firing), *reversed(list(self._resolved))][:_MAX_LISTED_ALERTS]
 
     def fire(self, rule: AlertRule, run: str, tag: str, point: Point, state: RuleState) -> Alert:
         is_built_in = rule in BUILT_IN_RULES

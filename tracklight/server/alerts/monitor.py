@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 _POLL_INTERVAL_S = 2.0
 _STOP_TIMEOUT_S = 0.5
 #: Alerts that are published at once: a page that receives one fetches the whole list anyway.
-_MAX_PUBLISHED = 50
+_MAX_PUBLISHED_ALERTS = 50
 
 #: Messages to the thread of the service.
 _STOP, _RELOAD = object(), object()
@@ -385,7 +385,7 @@ class AlertService:
                 log.warning('note: the alert pattern "%s" matches no scalar tag yet', rule.tag)
 
     def _publish(self, alerts: Sequence[Alert], *, is_new: bool) -> None:
-        for alert in alerts[-_MAX_PUBLISHED:]:
+        for alert in alerts[-_MAX_PUBLISHED_ALERTS:]:
             self._live.publish("alert", alert)
         # After a restart, violations of last week are not sent to the webhook again.
         if self._webhook and is_new:
@@ -415,7 +415,7 @@ def _make_rule_row(rule: AlertRule, *, fixed: bool) -> AlertRuleRow:
 
 _TIMEOUT_S = 10.0
 _RETRY_DELAYS_S = (1.0, 5.0, 25.0)
-_MAX_QUEUED = 1000
+_MAX_QUEUED_MESSAGES = 1000
 #: Client errors that are worth a retry; all others are final.
 _RETRYABLE_STATUS = frozenset({408, 425, 429})
 
@@ -456,7 +456,7 @@ class Webhook:
         self._host = urlsplit(url).hostname
         self._report_problem = report_problem
         self._retry_delays_s = retry_delays_s
-        self._queue: queue.Queue[bytes | None] = queue.Queue(_MAX_QUEUED)
+        self._queue: queue.Queue[bytes | None] = queue.Queue(_MAX_QUEUED_MESSAGES)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tracklight-webhook", daemon=True)
 
@@ -474,7 +474,9 @@ class Webhook:
         try:
             self._queue.put_nowait(None if message is None else msgspec.json.encode(message))
         except queue.Full:
-            log.warning("dropped an alert: %d are already queued for %s", _MAX_QUEUED, self._host)
+            log.warning(
+                "dropped an alert: %d are already queued for %s", _MAX_QUEUED_MESSAGES, self._host
+            )
 
     def _run(self) -> None:
         while not self._stop.is_set():

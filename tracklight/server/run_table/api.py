@@ -371,7 +371,7 @@ class RunListRow(msgspec.Struct):
     """A run with the key of its group, or a group, whose ``run`` is null.
 
     ``selected`` tells whether the rule of the selection and the groups in it select the run,
-    whatever the selection says of the run itself.
+    whether or not the run itself is selected or deselected.
     """
 
     run: RunRow | None

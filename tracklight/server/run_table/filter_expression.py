@@ -25,9 +25,9 @@ from tracklight.server.run_table.table import RunTable, TableColumn
 from tracklight.types import Bool, Float64
 from tracklight.util.parsing import Token, TokenParser
 
-MAX_LENGTH = 5000
+MAX_EXPRESSION_CHARS = 5000
 #: Shorter texts are in too many tags to mean one of them.
-_MIN_PART_LENGTH = 3
+_MIN_PART_CHARS = 3
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "~", ":"]
 TokenKind = Literal["word", "string", "operator", "(", ")", ",", "end"]
@@ -305,11 +305,11 @@ def evaluate_filter(text: str, table: RunTable) -> Bool:
     Raises:
         ExpressionError: The expression is not valid, or names a field that no run has.
     """
-    if len(text) > MAX_LENGTH:
+    if len(text) > MAX_EXPRESSION_CHARS:
         message = Message.format(
             "filter.too_long",
             "The filter has more than {max_length} characters",
-            max_length=MAX_LENGTH,
+            max_length=MAX_EXPRESSION_CHARS,
         )
         raise UsageError(message)
     return _Evaluator(text, table).evaluate(parse_expression(text))
@@ -372,7 +372,7 @@ def _find_similar_metric(name: str, tags: Sequence[str]) -> str | None:
     """Return the tag that is named or spelled like a text, or contains it, the shortest first."""
     lower = name.lower()
     named = [tag for tag in tags if tag.lower().rpartition("/")[2] == lower]
-    if not named and len(name) >= _MIN_PART_LENGTH:
+    if not named and len(name) >= _MIN_PART_CHARS:
         named = [tag for tag in tags if lower in tag.lower()]
     if named:
         return min(named, key=len)

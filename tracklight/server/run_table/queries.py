@@ -17,7 +17,7 @@ import numpy as np
 
 from tracklight.analysis.experiments.hparam_columns import CellState, format_number
 from tracklight.analysis.source import RunQuery, RunSelection
-from tracklight.analysis.table_files import ExportCell, ExportTable, format_time, write_table
+from tracklight.analysis.table_files import ExportCell, ExportTable, format_iso_time, write_table
 from tracklight.errors import import_optional
 from tracklight.formats.hparams import HParamValue
 from tracklight.plugin import Blob
@@ -444,7 +444,7 @@ def _list_cells(column: TableColumn, rows: Int64) -> list[ExportCell]:
     cells = column.take_cells(rows)
     if column.kind != "time":
         return cells
-    return [None if cell is None else format_time(float(cell)) for cell in cells]
+    return [None if cell is None else format_iso_time(float(cell)) for cell in cells]
 
 
 def _write_parquet(columns: Sequence[TableColumn], rows: Int64) -> Blob:

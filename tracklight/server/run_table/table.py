@@ -44,7 +44,7 @@ ColumnKind = Literal[
 #: Columns of hyperparameters and metrics; each takes a megabyte for 100,000 runs.
 _MAX_CACHED_COLUMNS = 200
 #: What was computed from a table is used for so long, whatever the states of runs are.
-_STATE_SECONDS = 10
+_STATE_INTERVAL_S = 10
 _EMPTY_NOTE = RunNote()
 
 #: A table that takes longer to build, in processor time, is replaced in the background.
@@ -330,7 +330,7 @@ class RunTable:
     @property
     def cache_key(self) -> Hashable:
         """Equal for tables with equal rows; states of runs may be some seconds old."""
-        return self._log, self._notes.revision, self.now // _STATE_SECONDS
+        return self._log, self._notes.revision, self.now // _STATE_INTERVAL_S
 
     @property
     def common_folder(self) -> str:

@@ -785,8 +785,8 @@ export interface RunListResponse {
 
 /**
  * A run with the key of its group, or a group, whose `run` is null. `selected` tells whether the
- * rule of the selection and the groups in it select the run, whatever the selection says of the run
- * itself.
+ * rule of the selection and the groups in it select the run, whether or not the run itself is
+ * selected or deselected.
  */
 export interface RunListRow {
   readonly run: RunRow | null;
@@ -8086,6 +8086,7 @@ export interface StepsRequest {
   readonly overwritten?: boolean;
 }
 
+/** The steps of all requested series; `cursor` is the position in the stream of changes. */
 export interface StepsResponse {
   readonly cursor: string;
   readonly series: readonly SeriesSteps[];
