@@ -23,6 +23,7 @@ from tests.analysis.profiles.sample_captures import DATA
 from tests.contract.example_names import GIVEN
 from tracklight import hparams, summary
 from tracklight.formats import proto
+from tracklight.torch import SummaryWriter
 
 MODULES = (
     "tracklight",
@@ -35,6 +36,7 @@ MODULES = (
     "tracklight.notebook",
     "tracklight.plugin",
     "tracklight.errors",
+    "tracklight.torch",
 )
 #: Examples that need a framework, a notebook or a server, and are only parsed here. Other tests run
 #: these functions.
@@ -60,6 +62,12 @@ ONLY_PARSED = {
     "tracklight.summary.trace_export",
     "tracklight.summary.trace_off",
     "tracklight.summary.trace_on",
+    "tracklight.torch.SummaryWriter.add_figure",
+    "tracklight.torch.SummaryWriter.add_graph",
+    "tracklight.torch.SummaryWriter.add_histogram",
+    "tracklight.torch.SummaryWriter.add_image",
+    "tracklight.torch.SummaryWriter.add_onnx_graph",
+    "tracklight.torch.SummaryWriter.add_scalar",
     "tracklight.what_if.Session.distances",
     "tracklight.what_if.load_model",
     "tracklight.what_if.read_table",
@@ -189,8 +197,10 @@ def names(log_tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
     found["log"] = tracklight.open("logs")
     found["writer"] = summary.create_file_writer(log_tree / "written")
     found["run"] = SimpleNamespace(log=lambda *_, **__: True)
+    found["torch_writer"] = SummaryWriter(log_tree / "torch", strict=True)
     yield found
     found["writer"].close()
+    found["torch_writer"].close()
 
 
 def list_missing_sections(function: Any) -> list[str]:
@@ -237,6 +247,8 @@ def test_example_runs(path: str, names: dict[str, Any]) -> None:
     checker = AnyOutput() if path.startswith(READING) else ShownOutput()
     runner = doctest.DocTestRunner(checker, verbose=False, optionflags=flags)
     with names["writer"].as_default():
+        if path.startswith("tracklight.torch."):
+            test.globs = {**names, "SummaryWriter": SummaryWriter, "writer": names["torch_writer"]}
         runner.run(test, out=output.append, clear_globs=False)
     assert output == []
 

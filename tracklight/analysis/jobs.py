@@ -97,9 +97,11 @@ LOCAL_TASKS = LocalTasks()
 class JobStore(Protocol[ResultT]):
     """Stores results across restarts of the server."""
 
-    def find(self, key: str) -> ResultT | None: ...
+    def find(self, key: str) -> ResultT | None:
+        """Return the stored result of a key; None if there is none."""
 
-    def put(self, key: str, result: ResultT) -> None: ...
+    def put(self, key: str, result: ResultT) -> None:
+        """Store the result of a key."""
 
 
 @dataclass(eq=False)
@@ -229,6 +231,7 @@ class Jobs(Generic[ResultT]):
         return job
 
     def find(self, key: str) -> Job[ResultT] | None:
+        """Return the job with this key; None if it was not started, or was released."""
         return self._jobs.get(key)
 
     def forget(self, key: str) -> None:

@@ -174,6 +174,9 @@ class SummaryWriter:
             tensor: The array; the maximum is 1 GiB.
             global_step: Step of the value.
             walltime: Time of the value.
+
+        Example:
+            >>> writer.add_tensor("attention", np.eye(4), step)
         """
         self._add("add_tensor", tag, global_step, walltime, summary_values.build_tensor, tensor)
 
@@ -232,6 +235,10 @@ class SummaryWriter:
             bucket_counts: Counts of the buckets.
             global_step: Step of the value.
             walltime: Time of the value.
+
+        Example:
+            >>> edges = [1.0, 2.0, 4.0]
+            >>> writer.add_histogram_raw("sizes", 0.5, 4, 3, 6, 18.5, edges, [1, 1, 1], step)
         """
         statistics = {"min": min, "max": max, "num": num, "sum": sum, "sum_squares": sum_squares}
         build = summary_values.build_raw_histogram
@@ -277,6 +284,9 @@ class SummaryWriter:
             global_step: Step of the value.
             walltime: Time of the value.
             dataformats: Order of the dimensions: a permutation of ``"NCHW"``.
+
+        Example:
+            >>> writer.add_images("samples", np.zeros((4, 3, 64, 64)), step)
         """
         build = images.build_image
         self._add("add_images", tag, global_step, walltime, build, img_tensor, dataformats)
@@ -303,6 +313,11 @@ class SummaryWriter:
             rescale: Scale factor of the image.
             dataformats: Order of the dimensions.
             labels: A label for each box.
+
+        Example:
+            >>> boxes = np.array([[8, 8, 40, 48]])
+            >>> pixels = np.zeros((3, 64, 64))
+            >>> writer.add_image_with_boxes("found", pixels, boxes, step, labels=["cat"])
         """
         arguments = img_tensor, box_tensor, rescale, dataformats, labels
         build = images.build_image_with_boxes
@@ -324,6 +339,11 @@ class SummaryWriter:
             global_step: Step of the value.
             close: Close the figure.
             walltime: Time of the value.
+
+        Example:
+            >>> from matplotlib import pyplot
+            >>> figure, axes = pyplot.subplots()
+            >>> writer.add_figure("calibration", figure, step)
         """
         self._add("add_figure", tag, global_step, walltime, images.build_figure, figure, close)
 
@@ -343,6 +363,9 @@ class SummaryWriter:
             global_step: Step of the value.
             fps: Frames per second.
             walltime: Time of the value.
+
+        Example:
+            >>> writer.add_video("rollout", np.zeros((1, 8, 3, 32, 32)), step, fps=8)
         """
         self._add("add_video", tag, global_step, walltime, build_video, vid_tensor, fps)
 
@@ -362,6 +385,9 @@ class SummaryWriter:
             global_step: Step of the value.
             sample_rate: Samples per second.
             walltime: Time of the value.
+
+        Example:
+            >>> writer.add_audio("speech", np.zeros((1, 16_000)), step, sample_rate=16_000)
         """
         build = summary_values.build_audio
         self._add("add_audio", tag, global_step, walltime, build, snd_tensor, sample_rate)
@@ -376,6 +402,9 @@ class SummaryWriter:
             text_string: The text; the maximum is 64 MiB.
             global_step: Step of the value.
             walltime: Time of the value.
+
+        Example:
+            >>> writer.add_text("sample", "The **generated** text", step)
         """
         self._add("add_text", tag, global_step, walltime, summary_values.build_text, text_string)
 
@@ -384,6 +413,9 @@ class SummaryWriter:
 
         Args:
             prototxt: Path of the file.
+
+        Example:
+            >>> writer.add_onnx_graph("model.onnx")
         """
         with self._catch_errors("add_onnx_graph", prototxt):
             from tracklight.torch.graphs import read_onnx_graph
@@ -439,6 +471,9 @@ class SummaryWriter:
             global_step: Step of the embedding.
             tag: Name of the embedding.
             metadata_header: Names of the metadata columns.
+
+        Example:
+            >>> writer.add_embedding(np.eye(3), metadata=["cat", "dog", "fish"], global_step=step)
         """
         with self._catch_errors("add_embedding", tag):
             step = 0 if global_step is None else as_step(global_step, "global_step")
@@ -473,6 +508,9 @@ class SummaryWriter:
             num_thresholds: Number of thresholds; the maximum is 127.
             weights: Weights of the predictions; by default 1.
             walltime: Time of the value.
+
+        Example:
+            >>> writer.add_pr_curve("cats", [1, 0, 1], [0.9, 0.2, 0.6], step)
         """
         arguments = labels, predictions, num_thresholds, weights
         self._add(
@@ -507,6 +545,11 @@ class SummaryWriter:
             num_thresholds: Number of thresholds; the maximum is 127.
             weights: Ignored; the counts are assumed to include them.
             walltime: Time of the value.
+
+        Example:
+            >>> counts = [4, 2], [3, 0], [0, 3], [0, 2]
+            >>> precision, recall = [4 / 7, 1.0], [1.0, 0.5]
+            >>> writer.add_pr_curve_raw("cats", *counts, precision, recall, step, num_thresholds=2)
         """
         rows = {
             "true_positive_counts": true_positive_counts,
@@ -528,6 +571,9 @@ class SummaryWriter:
             tags: Tags, or regular expressions that match tags.
             category: Category of the chart.
             title: Title of the chart.
+
+        Example:
+            >>> writer.add_custom_scalars_multilinechart(["loss/train", "loss/test"], title="Loss")
         """
         self.add_custom_scalars({category: {title: ["Multiline", tags]}})
 
@@ -540,6 +586,9 @@ class SummaryWriter:
             tags: Three tags: the value, the lower and the upper edge of the band.
             category: Category of the chart.
             title: Title of the chart.
+
+        Example:
+            >>> writer.add_custom_scalars_marginchart(["mean", "low", "high"], title="Return")
         """
         self.add_custom_scalars({category: {title: ["Margin", tags]}})
 
@@ -549,6 +598,9 @@ class SummaryWriter:
         Args:
             layout: ``{category: {title: ["Multiline", tags]}}``, or ``["Margin", tags]`` with three
                 tags for a line with a band.
+
+        Example:
+            >>> writer.add_custom_scalars({"Training": {"Loss": ["Multiline", ["loss/.*"]]}})
         """
         self._add("add_custom_scalars", "layout", None, None, summary_values.build_layout, layout)
 
@@ -572,6 +624,9 @@ class SummaryWriter:
             config_dict: Camera, lights and material, in the options of three.js.
             global_step: Step of the value.
             walltime: Time of the value.
+
+        Example:
+            >>> writer.add_mesh("cube", np.zeros((1, 8, 3)), global_step=step)
         """
         arguments = vertices, colors, faces, config_dict
         self._add("add_mesh", tag, global_step, walltime, summary_values.build_mesh, *arguments)
