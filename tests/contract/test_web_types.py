@@ -38,6 +38,7 @@ INTERNAL_STRUCTS = {
     "AuditEntry",
     "BandsRequest",
     "ColumnStatistics",
+    "DataFilesRequest",
     "DocumentsFile",
     "EmbeddingEdits",
     "Instance",

@@ -1,6 +1,6 @@
 """The web server: HTTP API, live updates, notes, alerts, the page, and static exports.
 
-Start reading at `app.create_app`, which puts everything together, and `serve`, which runs it.
+Start reading at `app.create_app`, which assembles the application, and `serve`, which runs it.
 
 - `source`, `events`: the log as the server sees it, its changes, and live updates
 - `api`, `notes`, `alerts`: the server's own routes; `plugins` loads the dashboards with theirs
