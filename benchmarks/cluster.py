@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from benchmarks.make_logs import Scalars, get_scalars
 from benchmarks.peers import PeerNotAvailableError
 from benchmarks.report import Row, format_s
+from tests.shard_pool import patch_ray_path
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.connection import Cluster, parse_cluster
 from tracklight.index.downsampling import Line, LineView
@@ -29,6 +31,9 @@ _MAX_OVERHEAD_S = 0.015
 _MEMORY_BYTES = 256 << 20
 _CHART_RUNS = 16
 _REPEATS = 50
+#: How long to wait until a killed node is noticed, and until all runs answer again.
+_MAX_NOTICE_S = 60.0
+_MAX_RECOVERY_S = 180.0
 
 
 def measure(quick: bool) -> Iterator[Row]:
@@ -73,6 +78,8 @@ def start_nodes(count: int) -> Iterator[Any]:
         from ray.cluster_utils import Cluster as SimulatedCluster
     except ImportError as error:
         raise PeerNotAvailableError("Ray is not installed") from error
+    patch = pytest.MonkeyPatch()
+    patch_ray_path(patch)
     node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
     # The head runs no shards, so that any of the nodes can be killed.
     cluster = SimulatedCluster(initialize_head=True, head_node_args={**node, "num_cpus": 0})
@@ -85,6 +92,7 @@ def start_nodes(count: int) -> Iterator[Any]:
     finally:
         ray.shutdown()
         cluster.shutdown()
+        patch.undo()
 
 
 @contextmanager
@@ -124,8 +132,10 @@ def time_recovery(cluster: Any, catalog: Catalog) -> float:
     start_s = time.perf_counter()
     cluster.remove_node(victim, allow_graceful=False)
     cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
-    while not catalog.missing_runs and time.perf_counter() - start_s < 60:
+    while not catalog.missing_runs and time.perf_counter() - start_s < _MAX_NOTICE_S:
         time.sleep(0.05)
     while catalog.missing_runs:
+        if time.perf_counter() - start_s > _MAX_RECOVERY_S:
+            raise RuntimeError(f"runs are still missing {_MAX_RECOVERY_S:.0f} s after the kill")
         time.sleep(0.05)
     return time.perf_counter() - start_s
