@@ -19,14 +19,14 @@ import types
 from typing import Any
 
 from tracklight.analysis.predictors.base import ColumnPredictor, Predictions, Predictor
-from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
-from tracklight.analysis.predictors.http_models import (
-    JsonEndpointPredictor,
-    KservePredictor,
-    ServingRestPredictor,
-)
 from tracklight.analysis.predictors.model_files import ModelFilePredictor
 from tracklight.analysis.predictors.model_files import load_model_file as load_model
+from tracklight.analysis.predictors.server_models import (
+    JsonEndpointPredictor,
+    KservePredictor,
+    ServingGrpcPredictor,
+    ServingRestPredictor,
+)
 from tracklight.analysis.tables.files import ReadLimits, read_files
 from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import LogError

@@ -9,8 +9,8 @@ import numpy as np
 
 from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.tables.table import DataTable
-from tracklight.analysis.what_if import feature_statistics, importance, partial_dependence
-from tracklight.analysis.what_if.importance import make_scorer
+from tracklight.analysis.what_if import feature_effects, feature_statistics
+from tracklight.analysis.what_if.feature_effects import make_scorer
 from tracklight.analysis.what_if.performance import get_labels_and_scores
 from tracklight.errors import UsageError
 from tracklight.types import Float64
@@ -27,8 +27,8 @@ class FeatureAnalysis(SessionBase):
         *,
         row: int | None = None,
         kind: Literal["average", "individual"] = "average",
-        points: int = partial_dependence.DEFAULT_POINTS,
-        grid: partial_dependence.GridKind = "even",
+        points: int = feature_effects.DEFAULT_POINTS,
+        grid: feature_effects.GridKind = "even",
         values: Sequence[Any] | None = None,
         value_range: tuple[float, float] | None = None,
         sample: int | None = 1000,
@@ -67,10 +67,10 @@ class FeatureAnalysis(SessionBase):
             raise UsageError("values and value_range need a single feature")
         grids = []
         for labels in groups:
-            parsed = [partial_dependence.parse_label(table, label) for label in labels]
+            parsed = [feature_effects.parse_label(table, label) for label in labels]
             grids.append(
                 [
-                    partial_dependence.make_grid(table.get_column(name), index=index, **options)
+                    feature_effects.make_grid(table.get_column(name), index=index, **options)
                     for name, index in parsed
                 ]
             )
@@ -79,8 +79,8 @@ class FeatureAnalysis(SessionBase):
             rows = np.array([row])
         else:
             active = np.flatnonzero(workspace.is_active)
-            rows = active[partial_dependence.choose_rows(len(active), sample, seed)]
-        results = partial_dependence.compute_partial_dependence(
+            rows = active[feature_effects.choose_rows(len(active), sample, seed)]
+        results = feature_effects.compute_partial_dependence(
             table, rows, grids, lambda varied: workspace.predict_table(varied, model).scores
         )
         ranked = sorted(results, key=lambda result: -result.variation)
@@ -101,7 +101,7 @@ class FeatureAnalysis(SessionBase):
         return [
             [label]
             for name in self.workspace.get_model_features(model)
-            for label in partial_dependence.list_varied(self.workspace.table.get_column(name))
+            for label in feature_effects.list_varied(self.workspace.table.get_column(name))
         ]
 
     def feature_statistics(self, features: Sequence[str] | None = None) -> Frame:
@@ -181,7 +181,7 @@ class FeatureAnalysis(SessionBase):
         active = np.flatnonzero(workspace.is_active)
         labels, scores = get_labels_and_scores(workspace, model)
         scorer = make_scorer(metric, labels[active], scores.ndim == 1)
-        result = importance.compute_permutation_importance(
+        result = feature_effects.compute_permutation_importance(
             workspace.table.take(active),
             workspace.get_model_features(model),
             lambda table: workspace.predict_table(table, model).scores,
@@ -241,12 +241,12 @@ class FeatureAnalysis(SessionBase):
 
         active = np.flatnonzero(workspace.is_active)
         features = workspace.get_model_features(model)
-        result = importance.compute_shapley_values(
+        result = feature_effects.compute_shapley_values(
             workspace.table,
             chosen,
             features,
             predict,
-            background=active[partial_dependence.choose_rows(len(active), background, seed)],
+            background=active[feature_effects.choose_rows(len(active), background, seed)],
             permutations=permutations,
             seed=seed,
             report=report,

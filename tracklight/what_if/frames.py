@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracklight.analysis.predictors.base import Predictor
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.table import DataTable
-from tracklight.analysis.what_if.partial_dependence import Dependence
+from tracklight.analysis.what_if.feature_effects import Dependence
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.errors import UsageError
 from tracklight.util.frames import CategoryColumn, Column, Frame, ObjectColumn

@@ -9,10 +9,11 @@ import numpy as np
 
 from tracklight.analysis.evaluation.resampling import IntervalMethod, Resampling
 from tracklight.analysis.evaluation.slices import OVERALL_NAME
-from tracklight.analysis.what_if.intervals import compare_performance, estimate_choice
 from tracklight.analysis.what_if.performance import (
+    compare_performance,
     count_binary,
     count_confusion,
+    estimate_choice,
     evaluate,
     get_labels_and_scores,
 )

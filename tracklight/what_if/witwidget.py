@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tracklight.analysis.predictors.base import Predictor, Task
-from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
 from tracklight.analysis.predictors.python_models import CallablePredictor, convert_table
+from tracklight.analysis.predictors.server_models import ServingGrpcPredictor
 from tracklight.analysis.tables.objects import TableKind, detect_table_kind
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import DistanceFunction

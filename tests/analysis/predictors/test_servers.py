@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from tests.serving_process import compute_expected, start_serving
-from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
-from tracklight.analysis.predictors.http_models import (
+from tracklight.analysis.predictors.server_models import (
     AllowedHosts,
     JsonEndpointPredictor,
     KservePredictor,
+    ServingGrpcPredictor,
     ServingRestPredictor,
     extract_path,
     parse_path,

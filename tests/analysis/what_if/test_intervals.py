@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from tracklight.analysis.evaluation.resampling import Resampling
-from tracklight.analysis.what_if.intervals import estimate_choice, estimate_means
+from tracklight.analysis.what_if.performance import estimate_choice, estimate_means
 from tracklight.what_if import Session
 
 ROWS = 600
@@ -69,7 +69,7 @@ def test_means_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch, method: 
     codes = data["group"].astype("category").cat.codes.to_numpy().astype(np.int64)
     resampling = Resampling(method, SAMPLES)
     whole = estimate_means([data["x"].to_numpy()], codes, 3, resampling)
-    monkeypatch.setattr("tracklight.analysis.what_if.intervals._BLOCK_ROWS", 64)
+    monkeypatch.setattr("tracklight.analysis.what_if.performance._BLOCK_ROWS", 64)
     parts = estimate_means([data["x"].to_numpy()], codes, 3, resampling)
     assert parts.lower == pytest.approx(whole.lower, nan_ok=True)
     assert parts.upper == pytest.approx(whole.upper, nan_ok=True)

@@ -16,7 +16,7 @@ import numpy as np
 from tracklight.analysis.jobs import Job, JobCancelledError, JobProgress, Jobs, make_job_key
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.table import DataTable
-from tracklight.analysis.what_if import importance, partial_dependence
+from tracklight.analysis.what_if import feature_effects
 from tracklight.analysis.what_if.counterfactuals import (
     compute_distances,
     get_embedding,
@@ -26,7 +26,7 @@ from tracklight.analysis.what_if.counterfactuals import (
     select_candidates,
 )
 from tracklight.analysis.what_if.distances import DistanceSpace, ReportSteps
-from tracklight.analysis.what_if.importance import make_scorer
+from tracklight.analysis.what_if.feature_effects import make_scorer
 from tracklight.analysis.what_if.performance import get_labels_and_scores
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.what_if.schemas import (
@@ -125,7 +125,7 @@ class WhatIfJobs:
         names = request.features or [
             label
             for name in workspace.get_model_features(request.model)
-            for label in partial_dependence.list_varied(table.get_column(name), request.items)
+            for label in feature_effects.list_varied(table.get_column(name), request.items)
         ]
         if request.is_pair and len(names) != 2:
             raise UsageError("what_if.pair_features", "choose two features for a joint effect")
@@ -133,9 +133,9 @@ class WhatIfJobs:
             raise UsageError("what_if.range_features", "choose a range for one feature at a time")
         grids = []
         for label in names:
-            name, index = partial_dependence.parse_label(table, label)
+            name, index = feature_effects.parse_label(table, label)
             grids.append(
-                partial_dependence.make_grid(
+                feature_effects.make_grid(
                     table.get_column(name),
                     points=request.points,
                     kind=request.grid,
@@ -147,7 +147,7 @@ class WhatIfJobs:
         rows = _choose_rows(workspace, request)
 
         def compute(progress: JobProgress) -> JobResult:
-            results = partial_dependence.compute_partial_dependence(
+            results = feature_effects.compute_partial_dependence(
                 table,
                 rows,
                 groups,
@@ -173,7 +173,7 @@ class WhatIfJobs:
         scorer = make_scorer(request.metric, labels[active], scores.ndim == 1)
 
         def compute(progress: JobProgress) -> JobResult:
-            result = importance.compute_permutation_importance(
+            result = feature_effects.compute_permutation_importance(
                 workspace.table.take(active),
                 workspace.get_model_features(request.model),
                 lambda table: workspace.predict_table(table, request.model).scores,
@@ -214,9 +214,9 @@ class WhatIfJobs:
 
         def compute(progress: JobProgress) -> JobResult:
             active = np.flatnonzero(workspace.is_active)
-            sample = partial_dependence.choose_rows(len(active), request.background, request.seed)
+            sample = feature_effects.choose_rows(len(active), request.background, request.seed)
             features = workspace.get_model_features(request.model)
-            result = importance.compute_shapley_values(
+            result = feature_effects.compute_shapley_values(
                 workspace.table,
                 np.array(request.rows, np.int64),
                 features,
@@ -430,11 +430,11 @@ def _choose_rows(workspace: Workspace, request: DependenceRequest) -> Int64:
         workspace.table.check_row(request.row)
         return np.array([request.row])
     active = np.flatnonzero(workspace.is_active)
-    return active[partial_dependence.choose_rows(len(active), request.sample, request.seed)]
+    return active[feature_effects.choose_rows(len(active), request.sample, request.seed)]
 
 
 def _make_curve(
-    result: partial_dependence.Dependence, rows: Int64, class_names: list[str], curves: int
+    result: feature_effects.Dependence, rows: Int64, class_names: list[str], curves: int
 ) -> DependenceCurve:
     count = min(curves, len(result.individual)) if len(result.grids) == 1 else 0
     # Evenly spaced, as data are often sorted by class.

@@ -24,12 +24,13 @@ from tracklight.analysis.what_if.feature_statistics import (
     compute_statistics,
     make_joint_histogram,
 )
-from tracklight.analysis.what_if.intervals import compare_performance, estimate_means
 from tracklight.analysis.what_if.performance import (
     assign_slices,
+    compare_performance,
     count_binary,
     count_confusion,
     count_one_vs_rest,
+    estimate_means,
     evaluate,
     get_labels_and_scores,
     resolve_buckets,

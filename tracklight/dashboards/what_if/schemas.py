@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.jobs import JobState
 from tracklight.analysis.predictors.base import Task
-from tracklight.analysis.predictors.http_models import ServingMethod
 from tracklight.analysis.predictors.python_models import Output
+from tracklight.analysis.predictors.server_models import ServingMethod
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables.columns import ValueType
 from tracklight.analysis.what_if.distances import Metric
-from tracklight.analysis.what_if.partial_dependence import GridKind
+from tracklight.analysis.what_if.feature_effects import GridKind
 from tracklight.analysis.what_if.thresholds import Measure, Strategy
 from tracklight.analysis.what_if.workspace import EditKind
 from tracklight.types import Float32, Float64, Int32, Int64

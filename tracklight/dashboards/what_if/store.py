@@ -27,14 +27,14 @@ from tracklight.analysis.predictors.base import (
     Task,
     find_prediction_columns,
 )
-from tracklight.analysis.predictors.grpc_models import ServingGrpcPredictor
-from tracklight.analysis.predictors.http_models import (
+from tracklight.analysis.predictors.model_files import MODEL_SUFFIXES, load_model_file
+from tracklight.analysis.predictors.server_models import (
     AllowedHosts,
     JsonEndpointPredictor,
     KservePredictor,
+    ServingGrpcPredictor,
     ServingRestPredictor,
 )
-from tracklight.analysis.predictors.model_files import MODEL_SUFFIXES, load_model_file
 from tracklight.analysis.tables.files import DATA_SUFFIXES, ReadLimits, read_files
 from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.workspace import Workspace
