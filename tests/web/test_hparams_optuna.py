@@ -21,6 +21,7 @@ OpenPage = Callable[..., Page]
 
 #: Optuna's Pareto front, for comparison.
 FRONT_SIZES: list[int] = []
+STORAGES: list[Any] = []
 
 
 def write_studies(logdir: Path) -> None:
@@ -45,6 +46,9 @@ def write_studies(logdir: Path) -> None:
         pruner=optuna.pruners.NopPruner(),
     )
     pruned.optimize(reporting, n_trials=20)
+    STORAGES.append(optuna.storages.JournalStorage(backend))
+    early = optuna.create_study(storage=STORAGES[0], study_name="early", sampler=sampler)
+    early.optimize(pruned_early, n_trials=20)
     (logdir / "optuna-broken.db").write_bytes(b"not a database")
 
 
@@ -61,6 +65,16 @@ def reporting(trial: Any) -> float:
         if trial.number % 4 == 3 and step == 3:
             raise optuna.TrialPruned
     return lr + (0.1 if optimizer == "sgd" else 0.0)
+
+
+def pruned_early(trial: Any) -> float:
+    """Prune every second trial after one value, which is lower than all results."""
+    x = trial.suggest_float("x", 0.1, 1)
+    trial.report(x / 100, 0)
+    if trial.number % 2:
+        raise optuna.TrialPruned
+    trial.report(2 * x, 1)
+    return x + 0.01 * trial.number
 
 
 board = board_fixture(write_studies, "module", "?tab=hparams")
@@ -83,6 +97,24 @@ def test_intermediate_values_mark_pruned_trials(board: str, open_page: OpenPage)
     page.goto(f"{board}&hp=table&hp-study=journal.log/pruned&hp-added=status")
     table = page.get_by_role("table", name="Trials")
     expect(table.get_by_role("cell", name="Pruned")).to_have_count(5)
+
+
+def test_pruned_trials_are_drawn_but_not_ranked(board: str, open_page: OpenPage) -> None:
+    page = open_page(f"{board}&hp=intermediate&hp-study=journal.log/early")
+    expect(page.get_by_text("Reported values of 20 trials; 10 pruned")).to_be_visible()
+    study = optuna.load_study(study_name="early", storage=STORAGES[0])
+    best = f"trial-{study.best_trial.number:04}"
+    expect(page.get_by_role("region", name="Insights")).to_contain_text(best)
+    page.goto(f"{board}&hp=table&hp-study=journal.log/early&hp-added=status")
+    rows = page.locator("[data-trial]")
+    expect(rows.first).to_contain_text(best)
+    expect(rows.nth(9)).to_contain_text("Succeeded")
+    expect(rows.nth(10)).to_contain_text("Pruned")
+    page.goto(f"{board}&hp=progress&hp-study=journal.log/early")
+    expect(page.get_by_text(re.compile(r"improvements? in 10 trials"))).to_be_visible()
+    page.goto(f"{board}&hp=distribution&hp-study=journal.log/early")
+    lines = page.get_by_role("list", name="Distribution").get_by_role("listitem")
+    expect(lines.first).to_contain_text("10 trials")
 
 
 def test_timeline_counts_trials_by_status(board: str, open_page: OpenPage) -> None:
@@ -114,7 +146,7 @@ def test_a_damaged_file_is_named_beside_the_studies(board: str, open_page: OpenP
     note = 'Problem in the study file "optuna-broken.db": it is no storage of Optuna.'
     expect(page.get_by_text(note)).to_be_visible()
     status = page.get_by_role("toolbar", name="HParams").get_by_role("status")
-    expect(status).to_have_text("80 trials")
+    expect(status).to_have_text("100 trials")
 
 
 def test_trials_without_runs_have_no_link(board: str, open_page: OpenPage) -> None:

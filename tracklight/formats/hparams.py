@@ -65,7 +65,7 @@ class DatasetType(IntEnum):
 
 
 class Status(IntEnum):
-    """``SessionEndInfo.status``; the protocol has no PRUNED, which study files have."""
+    """``SessionEndInfo.status``; the protocol has no PRUNED, which is a field of its own."""
 
     UNKNOWN = 0
     SUCCESS = 1
@@ -167,8 +167,17 @@ def build_session_start(
 
 
 def build_session_end(status: Status, *, wall_time: float = 0.0) -> Message:
-    """Build the value that says how a run ended."""
-    message = proto.SessionEndInfo(status=status, end_time_secs=wall_time)
+    """Build the value that says how a run ended.
+
+    TensorBoard hides sessions with a status that it does not know, so a pruned one is a success
+    there.
+    """
+    is_pruned = status is Status.PRUNED
+    message = proto.SessionEndInfo(
+        status=Status.SUCCESS if is_pruned else status,
+        end_time_secs=wall_time,
+        pruned=is_pruned,
+    )
     return _build_value(SESSION_END_TAG, proto.HParamsPluginData(session_end_info=message))
 
 
@@ -292,7 +301,8 @@ def parse_session_end_info(content: bytes) -> SessionEnd | None:
     if message is None:
         return None
     known = message.status in Status.__members__.values() and message.status != Status.PRUNED
-    return SessionEnd(Status(message.status) if known else Status.UNKNOWN, message.end_time_secs)
+    status = Status(message.status) if known else Status.UNKNOWN
+    return SessionEnd(Status.PRUNED if message.pruned else status, message.end_time_secs)
 
 
 def parse_experiment(content: bytes) -> Experiment | None:

@@ -190,7 +190,7 @@ def search(
 
 
 def _run_trial(objective: Objective, trial: SearchTrial) -> float:
-    """Run a trial. It counts as failed if the objective raises, but not if Optuna prunes it."""
+    """Run a trial, and log whether it succeeded, was pruned by Optuna, or failed."""
     from optuna import TrialPruned
 
     log_hparams(trial.writer, {**trial}, f"trial-{trial.number:04}")
@@ -201,7 +201,7 @@ def _run_trial(objective: Objective, trial: SearchTrial) -> float:
         status = Status.SUCCESS
         return value
     except TrialPruned:
-        status = Status.SUCCESS
+        status = Status.PRUNED
         raise
     finally:
         log_session_end(trial.writer, status)
@@ -334,6 +334,11 @@ def _find_domain(values: Any) -> Domain | None:
 
 
 _POLL_INTERVAL_S = 2.0
+_FINISHED_STATUSES = {
+    "COMPLETE": hparams.Status.SUCCESS,
+    "PRUNED": hparams.Status.PRUNED,
+    "FAIL": hparams.Status.FAILURE,
+}
 _UNSAFE_NAME = re.compile(r"[^\w.=,+-]+")
 
 
@@ -472,8 +477,7 @@ class StudyMirror:
             last_step = int(reported[-1][0]) + 1 if reported else 0
             for tag, value in zip(metrics, trial.values or (), strict=False):
                 yield ended, last_step, summary.scalar(tag, value)
-            has_failed = trial.state.name == "FAIL"
-            status = hparams.Status.FAILURE if has_failed else hparams.Status.SUCCESS
+            status = _FINISHED_STATUSES[trial.state.name]
             yield ended, 0, hparams.build_session_end(status, wall_time=ended)
 
 

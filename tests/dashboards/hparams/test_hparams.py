@@ -62,7 +62,7 @@ def test_importance_is_summarized(board: HParams) -> None:
     assert [bar.name for bar in response.bars] == ["learning_rate", "dropout", "units"]
     assert [bar.direction for bar in response.bars] == [1, -1, 1]
     assert response.trust.level == "good"
-    start = "In 36 trials, Accuracy depends mostly on Learning rate ("
+    start = "In 35 trials, Accuracy depends mostly on Learning rate ("
     assert response.summary.text.startswith(start)
     assert response.summary.code == "hparams.depends_on"
     assert response.trust.summary.code == "hparams.trust_good"
@@ -74,11 +74,13 @@ def test_importance_of_selected_sessions(board: HParams) -> None:
     names = [name for name in board.sessions(SessionsRequest()).rows.names if "lr=0.1" in name]
     response = board.importance(ImportanceRequest(metric=ACCURACY, sessions=[*names, "gone"]))
     assert {bar.name for bar in response.bars} == {"dropout", "units"}
-    assert response.trust.sessions == 12
+    assert response.trust.sessions == 11  # one failed
     few = board.importance(ImportanceRequest(metric=ACCURACY, sessions=names[:3]))
     assert (few.trust.level, few.bars) == ("none", [])
     assert few.problem is not None
-    assert few.problem.message == "Only 3 trials have this metric; at least 8 are needed."
+    assert few.problem.message == (
+        "Only 2 completed trials have this metric; at least 8 are needed."
+    )
 
 
 def test_sparklines_are_downsampled(board: HParams) -> None:

@@ -14,7 +14,12 @@ import pytest
 
 from tests.analysis.experiments.helpers import open_board
 from tests.index import logs
-from tracklight.dashboards.hparams.schemas import SessionsRequest, SparklinesRequest
+from tracklight.dashboards.hparams.schemas import (
+    ImportanceRequest,
+    SessionsRequest,
+    SparklinesRequest,
+    TrialsRequest,
+)
 
 optuna = pytest.importorskip("optuna")
 
@@ -115,6 +120,39 @@ def test_shows_intermediate_values(tmp_path: Path, open_storage: OpenStorage, fi
             expected.append(trial.value)
         assert line.y.tolist() == pytest.approx(expected, rel=1e-6)
         assert line.x.tolist() == [*range(len(expected))]
+
+
+@STORAGES
+def test_only_completed_trials_are_ranked(
+    tmp_path: Path, open_storage: OpenStorage, file: str
+) -> None:
+    """Trials that end early report low values, which depend on ``early`` only."""
+
+    def rank(trial: Any) -> float:
+        lr, early = trial.suggest_float("lr", 0, 1), trial.suggest_float("early", 0, 1)
+        trial.report(-early, 0)
+        if trial.number % 3 == 0:
+            raise optuna.TrialPruned
+        if trial.number % 10 == 1:
+            raise ValueError("out of memory")
+        return float(lr)
+
+    study = optuna.create_study(
+        storage=open_storage(tmp_path / file), sampler=optuna.samplers.RandomSampler(seed=2)
+    )
+    study.optimize(rank, n_trials=60, catch=(ValueError,))
+    study.ask()  # a running trial
+    board = open_board(tmp_path)[1]
+    names = board.sessions(SessionsRequest()).rows.names
+    response = board.trials(TrialsRequest())
+    assert response.best == response.page[0] == study.best_trial.number
+    completed = [it.number for it in study.trials if it.state.name == "COMPLETE"]
+    assert sorted(response.page[: len(completed)].tolist()) == completed
+    assert len(response.page) == len(names) == 61
+    importance = board.importance(ImportanceRequest(metric="|objective"))
+    assert importance.trust.sessions == len(completed)
+    assert importance.bars[0].name == max(optuna.importance.get_param_importances(study)) == "lr"
+    assert importance.bars[0].importance > 0.9
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")

@@ -208,9 +208,14 @@ class TrialRows:
 
     @cached_property
     def ordered(self) -> Int64:
-        """The matching rows, sorted. Rows without a value come last in both directions."""
+        """The matching rows, sorted. Rows without a value come last in both directions.
+
+        By default, the best come first, and those that cannot be the best come last.
+        """
         rows = np.flatnonzero(self.mask)
         keys = []
+        if self._sort and not self.query.sort:
+            keys.append(~self.trials.table.is_rankable[rows])
         for text in self._sort:
             column = self.trials.find_column(text.removeprefix("-"))
             if column is not None:
@@ -230,7 +235,7 @@ class TrialRows:
         metric, is_minimized = self.objective
         column = self.trials.find_column(f"metric:{metric.key}")
         values = np.full(0, np.nan) if column is None else column.values
-        rows = np.flatnonzero(self.mask & np.isfinite(values))
+        rows = np.flatnonzero(self.mask & self.trials.table.is_rankable & np.isfinite(values))
         if not len(rows):
             return None
         choose = np.argmin if is_minimized else np.argmax

@@ -58,9 +58,10 @@ from tracklight.dashboards.hparams.schemas import (
     StudyInfo,
 )
 from tracklight.errors import LogError, Message, UsageError
+from tracklight.formats.hparams import Status
 from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.plugin import Context, Problem
-from tracklight.types import Float32, Float64, Int32, Int64
+from tracklight.types import Bool, Float32, Float64, Int32, Int64
 
 #: Metrics that are sent without being requested.
 MAX_METRICS = 100
@@ -226,6 +227,14 @@ class SessionTable:
             {statuses[session] for session in members} for members in self.groups.list_members()
         )
         return [own.pop() if len(own) == 1 else 0 for own in distinct]
+
+    @cached_property
+    def is_rankable(self) -> Bool:
+        """Which rows are compared by their values: not those that were pruned, failed or still run.
+
+        A row without a status counts.
+        """
+        return np.isin(self._statuses, (Status.UNKNOWN, Status.SUCCESS))
 
     def get_times(self) -> tuple[Float64, Float64, Float64]:
         """Return when each row started, ended and last logged a value; NaN if unknown."""
@@ -457,9 +466,12 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
 def make_importance_response(
     table: SessionTable, request: ImportanceRequest, rows: Int64
 ) -> ImportanceResponse:
-    """Return the importance of every hyperparameter that differs between the rows."""
+    """Return the importance of every hyperparameter that differs between the rows.
+
+    As in Optuna, trials that were pruned, failed or are still running do not count.
+    """
     column = table.read_metric(table.get_metric(request.metric))
-    rows = rows[~np.isnan(column.steps[rows])]
+    rows = rows[~np.isnan(column.steps[rows]) & table.is_rankable[rows]]
     studies = table.list_studies(rows)
     problem = None
     if len(studies) > 1:
@@ -604,7 +616,7 @@ def _make_problem(result: ImportanceResult) -> Problem:
         return Problem.make(
             Message.format(
                 "hparams.too_few_sessions",
-                "Only {count} trials have this metric; at least {min_count} are needed.",
+                "Only {count} completed trials have this metric; at least {min_count} are needed.",
                 count=result.sessions,
                 min_count=MIN_SESSIONS,
             ),

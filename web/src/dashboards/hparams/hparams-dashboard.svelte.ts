@@ -49,6 +49,7 @@ import {
   type Trials,
 } from './model/trials';
 import {
+  listRankedRows,
   NAME_KEY,
   readMetrics,
   readTrials,
@@ -165,16 +166,20 @@ export class HParamsDashboard {
     applyFilters(this.trials, this.filters, this.#runFilterMask),
   );
   readonly passingRows: Int32Array = $derived(listMaskRows(this.passingMask));
-  /** By default, the best trials of a study come first. */
+  /** By default, the best trials of a study come first, and those that are not ranked last. */
   readonly sortKeys: readonly SortOrder[] = $derived.by(() => {
     const keys = this.settings.sort.value;
     if (keys.length > 0 || !this.objective || !this.isOneStudy) return keys;
     const { column, minimize } = this.objective;
     return [{ key: column.key, descending: !minimize }];
   });
-  readonly sortedRows: Int32Array = $derived(
-    sortRows(this.passingRows, this.sortKeys, this.trials),
-  );
+  readonly sortedRows: Int32Array = $derived.by(() => {
+    const sorted = sortRows(this.passingRows, this.sortKeys, this.trials);
+    if (this.settings.sort.value.length > 0 || this.sortKeys.length === 0) return sorted;
+    const ranked = this.#listRankedRows(sorted);
+    if (ranked.length === sorted.length) return sorted;
+    return Int32Array.from(new Set([...ranked, ...sorted]));
+  });
 
   /** The rows of the table. Of a large log, those that are not loaded are undefined. */
   readonly tableRows: readonly (number | undefined)[] = $derived.by(() =>
@@ -193,12 +198,14 @@ export class HParamsDashboard {
   readonly committedRows: Int32Array = $derived.by(() =>
     listMaskRows(applyFilters(this.trials, this.settings.filters.value, this.#runFilterMask)),
   );
+  /** Those of them that completed. */
+  readonly rankedRows: Int32Array = $derived.by(() => this.#listRankedRows(this.committedRows));
   /** Computed in slices after the plots are drawn, because it takes longer. */
   insights = $state.raw<Insights | null>(null);
   readonly bestRow: number | null = $derived.by(() => {
     if (!this.objective || !this.isOneStudy) return null;
     if (this.paged.isUsed) return this.paged.bestRow;
-    return rankByObjective(this.objective, this.committedRows)[0] ?? null;
+    return rankByObjective(this.objective, this.rankedRows)[0] ?? null;
   });
 
   readonly colorColumn: TrialColumn | null = $derived.by(() => {
@@ -234,6 +241,10 @@ export class HParamsDashboard {
   retry(): void {
     if (this.paged.isUsed) this.paged.retry();
     else this.#allTrials.retry();
+  }
+
+  #listRankedRows(rows: Int32Array): Int32Array {
+    return this.data ? listRankedRows(rows, this.data.rows.status) : rows;
   }
 
   /** Return the distribution of a column over all trials of a large log. */
@@ -342,13 +353,13 @@ export class HParamsDashboard {
     $effect(() => this.#highlightRun());
     $effect(() => this.#forgetUnknownStudy());
     $effect(() => {
-      const { objective, committedRows, isOneStudy } = this;
+      const { objective, rankedRows, isOneStudy } = this;
       const columns = this.hparams.filter(({ varies }) => varies);
       if (!objective || !isOneStudy) {
         this.insights = null;
         return undefined;
       }
-      const task = computeInsights(objective, columns, committedRows);
+      const task = computeInsights(objective, columns, rankedRows);
       return runAfterPaint(() => runInSlices(task, (insights) => (this.insights = insights)));
     });
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
 import { formatRawValue, formatTrialValue } from './trials';
-import { applyTrialsUpdate, readMetrics, readTrials } from './trials-response';
+import { applyTrialsUpdate, listRankedRows, readMetrics, readTrials } from './trials-response';
 import { applyFilters, type ColumnFilter, listMaskRows } from './trial-filters';
 
 function makeRows(
@@ -203,4 +203,10 @@ test('an update without changes keeps the rows', () => {
   const merged = applyTrialsUpdate(RESPONSE, update);
   expect(merged.rows).toBe(RESPONSE.rows);
   expect(merged.revision).toBe('5');
+});
+
+test('trials that were pruned, failed or are running are not ranked', () => {
+  const [unknown, success, failure, running, pruned] = [0, 1, 2, 3, 4];
+  const status = Uint8Array.of(success, pruned, failure, unknown, running, success);
+  expect([...listRankedRows(Int32Array.of(5, 4, 3, 2, 1), status)]).toEqual([5, 3]);
 });

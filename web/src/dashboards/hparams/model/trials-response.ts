@@ -36,6 +36,8 @@ const STATUS_LABELS = [
   m.statusPruned,
 ];
 export const PRUNED_STATUS = 4;
+/** Unknown and success: other trials have no final value, so they are not ranked. */
+const RANKED_STATUSES = [0, 1];
 /** A value of `SessionRows.source`. */
 const STUDY_FILE_SOURCE = 2;
 
@@ -85,6 +87,11 @@ export function readMetrics({ metrics }: SessionsResponse): TrialMetric[] {
     goal,
     declared,
   }));
+}
+
+/** Return the trials among `rows` that can be the best, without pruned, failed and running ones. */
+export function listRankedRows(rows: Int32Array, status: Uint8Array): Int32Array {
+  return rows.filter((row) => RANKED_STATUSES.includes(status[row] ?? 0));
 }
 
 export function makeMetricKey(key: string): string {

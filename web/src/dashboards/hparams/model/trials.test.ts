@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { makeColumn, makeTrialsOf } from './trial-fixtures';
 import { cycleSort, moveKey } from '../../../components/data-table';
-import { listVisibleColumns, sortRows } from './trials';
+import { chooseSample, listVisibleColumns, sortRows } from './trials';
 
 const NO_PREFERENCES = { order: [], hidden: [], added: [] };
 
@@ -69,4 +69,11 @@ test('clicks sort ascending, descending and not; with shift, they add a column',
   expect(cycleSort(keys, 'b', true)).toEqual([...ascending, { key: 'b', descending: true }]);
   expect(cycleSort([...ascending, { key: 'b', descending: true }], 'b', true)).toEqual(ascending);
   expect(cycleSort(keys, 'b', false)).toEqual([{ key: 'b', descending: false }]);
+});
+
+test('a sample has the chosen rows and others at equal distances', () => {
+  const rows = Int32Array.from({ length: 100 }, (_, index) => index);
+  const sample = chooseSample(rows, Int32Array.of(7, 3), 6);
+  expect([...sample]).toEqual([7, 3, 0, 26, 51, 75]);
+  expect(chooseSample(rows.slice(0, 4), Int32Array.of(1), 6)).toHaveLength(4);
 });

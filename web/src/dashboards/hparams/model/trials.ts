@@ -216,6 +216,18 @@ export function rankByObjective({ column, minimize }: Objective, rows: Int32Arra
     .sort((a, b) => sign * ((values[a] ?? 0) - (values[b] ?? 0)) || a - b);
 }
 
+/** Return `chosen` and as many of the other rows, at equal distances, as `count` leaves. */
+export function chooseSample(rows: Int32Array, chosen: Int32Array, count: number): Int32Array {
+  const known = new Set(chosen);
+  const others = rows.filter((row) => !known.has(row));
+  const size = Math.min(count - chosen.length, others.length);
+  const sample = Array.from(
+    { length: size },
+    (_, index) => others[Math.floor((index * others.length) / size)] ?? 0,
+  );
+  return Int32Array.from([...chosen, ...sample]);
+}
+
 /** The best value after each trial, in order of their start. */
 export interface BestSoFar {
   readonly rows: Int32Array;

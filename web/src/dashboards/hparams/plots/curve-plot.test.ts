@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { findNearestCurve, makeCurveAxes, readCurve } from './curve-plot';
 
 const RISING = { x: [0, 1, 4], y: [0, 10, 40], color: 'red' };
+const PRUNED = { x: [1], y: [30], color: 'blue', crossed: true };
 const FLAT = { x: [0, 2], y: [30, 30], color: 'blue' };
 
 test('reads a curve between its points, and only between its ends', () => {
@@ -20,4 +21,10 @@ test('finds the curve nearest to the pointer', () => {
   expect(find(50 + 100, 60)).toBe(1);
   expect(find(50 + 300, 60)).toBe(0);
   expect(find(50 + 100, 110)).toBeNull();
+  // A trial that was pruned after one value is a point.
+  const axesOfPoint = makeCurveAxes([RISING, PRUNED], 'step', 'loss', null);
+  const findPoint = (x: number, y: number): number | null =>
+    findNearestCurve([PRUNED], area, axesOfPoint, x, y);
+  expect(findPoint(50 + 103, 10 + 47)).toBe(0);
+  expect(findPoint(50 + 120, 10 + 47)).toBeNull();
 });

@@ -148,7 +148,10 @@ export function findNearestCurve(
   let nearest: number | null = null;
   let minDistance = HOVER_DISTANCE_PX;
   curves.forEach((curve, index) => {
-    const distance = Math.abs(toY(area, y.toPosition(readCurve(curve, value))) - pointerY);
+    const isPoint = curve.x.length === 1;
+    const top = toY(area, y.toPosition(isPoint ? (curve.y[0] ?? NaN) : readCurve(curve, value)));
+    const left = isPoint ? toX(area, x.toPosition(curve.x[0] ?? NaN)) : pointerX;
+    const distance = Math.hypot(left - pointerX, top - pointerY);
     if (distance < minDistance) [nearest, minDistance] = [index, distance];
   });
   return nearest;
