@@ -14,7 +14,7 @@ from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tracklight.analysis import jobs as module
 from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
 from tracklight.analysis.jobs import JobProgress, Jobs, make_job_key
-from tracklight.dashboards.projector.jobs import LayoutStore
+from tracklight.dashboards.projector.layouts import LayoutStore
 from tracklight.errors import UsageError
 from tracklight.types import Float32
 from tracklight.util.files import FileCache

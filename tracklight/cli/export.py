@@ -107,7 +107,7 @@ def _export_values(log: Log, selection: Selection, flags: Namespace, format_name
 
 
 def _export_hparams(log: Log, selection: Selection, flags: Namespace, format_name: str) -> None:
-    from tracklight.dashboards.hparams.export import make_wide_table
+    from tracklight.dashboards.hparams import make_wide_table
     from tracklight.reader import export_values
     from tracklight.server.plugins import create_static_context
 

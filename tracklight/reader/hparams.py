@@ -11,8 +11,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.experiments.hparam_columns import HParamColumn
-from tracklight.analysis.experiments.metrics import Metric, make_reduction
+from tracklight.analysis.experiments.columns import HParamColumn, Metric, make_reduction
 from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
 from tracklight.analysis.experiments.sessions import Session, inherit_hparams
 from tracklight.analysis.source import Context, Problem

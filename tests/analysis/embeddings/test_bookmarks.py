@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.analysis.embeddings.projector_files import Bookmark, CameraDef, read_bookmarks
+from tracklight.analysis.embeddings.discovery import Bookmark, CameraDef, read_bookmarks
 from tracklight.errors import FormatError
 
 STATE = {

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracklight import projector
-from tracklight.analysis.embeddings.projector_files import (
+from tracklight.analysis.embeddings.discovery import (
     CONFIG_FILENAME,
     ConfigEntry,
     ProjectorConfig,

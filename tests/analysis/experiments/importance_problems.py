@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import build_hparam_columns
+from tracklight.analysis.experiments.columns import build_hparam_columns
 from tracklight.analysis.experiments.importance import compute_importance
 from tracklight.analysis.experiments.sessions import Session
 from tracklight.formats.hparams import HParamValue

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import (
+from tracklight.analysis.experiments.columns import (
     build_hparam_columns,
     format_number,
     should_use_log_scale,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.analysis.experiments.hparam_columns import build_hparam_columns
+from tracklight.analysis.experiments.columns import build_hparam_columns
 from tracklight.analysis.experiments.importance import ImportanceResult, compute_importance
 from tracklight.analysis.experiments.sessions import Session
 from tracklight.formats.hparams import HParamValue

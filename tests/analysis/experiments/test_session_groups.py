@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracklight.analysis.experiments.metrics import Aggregation, aggregate_metric, group_sessions
+from tracklight.analysis.experiments.columns import Aggregation, aggregate_metric, group_sessions
 from tracklight.analysis.experiments.sessions import Session
 
 NAN, INF = np.nan, np.inf

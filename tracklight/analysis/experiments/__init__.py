@@ -6,7 +6,7 @@ settings files such as ``hparams.yaml``, or from the studies of Optuna, Keras Tu
 
 - `settings_files` parses settings files. `optuna_storage` and `study_files` read the studies of
   other programs, and `study_files` keeps those of a log. `sessions` finds the sessions of a log.
-- `hparam_columns` and `metrics` turn them into columns of a table; `session_store` keeps the
+- `columns` turns hyperparameters and metrics into columns of a table; `session_store` keeps the
   table of a log up to date; `studies` says which sessions can be compared.
 - `importance` computes how important each hyperparameter is.
 

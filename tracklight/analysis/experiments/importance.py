@@ -21,7 +21,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.experiments.hparam_columns import CellState, HParamColumn
+from tracklight.analysis.experiments.columns import CellState, HParamColumn
 from tracklight.types import Bool, Float64, Int64
 
 # ---- the forest

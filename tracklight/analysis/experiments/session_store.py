@@ -16,12 +16,13 @@ from itertools import takewhile
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import HParamColumn, build_hparam_columns
-from tracklight.analysis.experiments.metrics import (
+from tracklight.analysis.experiments.columns import (
+    HParamColumn,
     Metric,
     MetricReduction,
     MetricRuns,
     add_stored_metrics,
+    build_hparam_columns,
     list_metric_runs,
     list_metrics,
     list_study_metrics,

@@ -17,13 +17,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.experiments.hparam_columns import (
+from tracklight.analysis.experiments.columns import (
     CellState,
     HParamColumn,
+    Metric,
     format_number,
     get_finite_range,
 )
-from tracklight.analysis.experiments.metrics import Metric
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.dashboards.hparams.responses import (
     MAX_METRICS,

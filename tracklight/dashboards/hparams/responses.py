@@ -15,11 +15,17 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import (
+from tracklight.analysis.experiments.columns import (
     MAX_HPARAMS,
+    Aggregation,
     CellState,
     HParamColumn,
+    Metric,
+    MetricReduction,
+    SessionGroups,
+    aggregate_metric,
     get_finite_range,
+    group_sessions,
     should_use_log_scale,
 )
 from tracklight.analysis.experiments.importance import (
@@ -27,14 +33,6 @@ from tracklight.analysis.experiments.importance import (
     HParamImportance,
     ImportanceResult,
     compute_importance,
-)
-from tracklight.analysis.experiments.metrics import (
-    Aggregation,
-    Metric,
-    MetricReduction,
-    SessionGroups,
-    aggregate_metric,
-    group_sessions,
 )
 from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
 from tracklight.analysis.experiments.sessions import Session

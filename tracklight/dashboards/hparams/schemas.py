@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.experiments.hparam_columns import HParamType
-from tracklight.analysis.experiments.metrics import (
+from tracklight.analysis.experiments.columns import (
     Aggregation,
     Goal,
+    HParamType,
     MetricReduction,
     ReductionKind,
     make_reduction,

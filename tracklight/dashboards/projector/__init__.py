@@ -25,11 +25,10 @@ from tracklight.analysis.embeddings.projections.manifold import compute_umap
 from tracklight.analysis.embeddings.projections.pca import compute_pca
 from tracklight.analysis.embeddings.search import LabelSearcher
 from tracklight.analysis.embeddings.sprites import SpriteCutter
-from tracklight.dashboards.projector.density import LayoutDensity
-from tracklight.dashboards.projector.jobs import ClusterJobs, ProjectorJobs
-from tracklight.dashboards.projector.layouts import LayoutJobs
+from tracklight.dashboards.projector.layouts import ClusterJobs, LayoutJobs, ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingLibrary, LabelEdit
 from tracklight.dashboards.projector.responses import (
+    LayoutDensity,
     make_column_response,
     make_embedding_info,
     make_file_stream,

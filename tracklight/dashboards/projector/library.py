@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from tracklight.analysis.embeddings.discovery import discover_embeddings
+from tracklight.analysis.embeddings.discovery import Bookmark, discover_embeddings, read_bookmarks
 from tracklight.analysis.embeddings.loading import (
     Embedding,
     EmbeddingVersion,
@@ -34,7 +34,6 @@ from tracklight.analysis.embeddings.loading import (
 )
 from tracklight.analysis.embeddings.metadata import make_label_column
 from tracklight.analysis.embeddings.projections.gpu import list_devices
-from tracklight.analysis.embeddings.projector_files import Bookmark, read_bookmarks
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.schemas import (
     EmbeddingRequest,

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import CellState, format_number
+from tracklight.analysis.experiments.columns import CellState, format_number
 from tracklight.analysis.media.time_limits import match_lines
 from tracklight.errors import ExpressionError, Message, UsageError
 from tracklight.server.run_table.run_columns import AT_FIELD, parse_metric_key

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import CellState, format_number
+from tracklight.analysis.experiments.columns import CellState, format_number
 from tracklight.analysis.source import RunQuery, RunSelection
 from tracklight.analysis.table_files import ExportCell, ExportTable, format_iso_time, write_table
 from tracklight.errors import import_optional

@@ -296,7 +296,7 @@ class RunMetrics:
         self, key: MetricKey, runs: Sequence[str], is_present: Bool
     ) -> tuple[Float64, Bool]:
         """Return the last values up to a step."""
-        from tracklight.analysis.experiments.metrics import MetricReduction, read_metric_values
+        from tracklight.analysis.experiments.columns import MetricReduction, read_metric_values
 
         values, is_missing = np.full(len(runs), np.nan), np.ones(len(runs), np.bool_)
         present = np.flatnonzero(is_present).tolist()

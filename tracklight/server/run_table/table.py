@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.experiments.hparam_columns import CellColumn, CellState, encode_cells
+from tracklight.analysis.experiments.columns import CellColumn, CellState, encode_cells
 from tracklight.analysis.media.time_limits import capture_lines
 from tracklight.errors import RunNotFoundError, UsageError
 from tracklight.formats.hparams import HParamValue, RunStart

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
-from tracklight.analysis.embeddings.projections import forces, forces_python
+from tracklight.analysis.embeddings.projections import forces, kernels_python
 from tracklight.analysis.embeddings.projections.forces import (
     KERNEL,
     Affinities,
@@ -94,7 +94,7 @@ def test_numpy_gradient_is_computed_in_blocks(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_allclose(expected, expect_gradient(layout, affinities, 1.0), atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", [forces_python] if KERNEL is None else [forces_python, KERNEL])
+@pytest.mark.parametrize("kernel", [kernels_python] if KERNEL is None else [kernels_python, KERNEL])
 @pytest.mark.parametrize(
     ("dimensions", "spread"), [(2, 1e-4), (2, 1.0), (2, 4.0), (3, 0.1), (3, 2)]
 )

@@ -7,8 +7,8 @@ import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tests.analysis.embeddings.projections.test_neighbors import KERNELS
-from tracklight.analysis.embeddings.projections import knn_graph, manifold
-from tracklight.analysis.embeddings.projections.knn_graph import (
+from tracklight.analysis.embeddings.projections import manifold
+from tracklight.analysis.embeddings.projections.manifold import (
     compute_approximate_knn,
     compute_knn_graph,
 )
@@ -44,11 +44,11 @@ def test_approximate_search_finds_nearly_all_neighbors(
 def test_refinement_improves_recall(kernel: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = np.random.default_rng(0).normal(size=(1200, 6)).astype(np.float32)
     expected = NeighborSearch(vectors, "euclidean").query_all(12)
-    monkeypatch.setattr(knn_graph, "_PROBED_CELLS", 8)
-    monkeypatch.setattr(knn_graph, "_MIN_CANDIDATES_FACTOR", 2)
+    monkeypatch.setattr(manifold, "_PROBED_CELLS", 8)
+    monkeypatch.setattr(manifold, "_MIN_CANDIDATES_FACTOR", 2)
     recalls = []
     for refinements in (0, 1, 2):
-        monkeypatch.setattr(knn_graph, "_MAX_REFINEMENTS", refinements)
+        monkeypatch.setattr(manifold, "_MAX_REFINEMENTS", refinements)
         found = compute_approximate_knn(vectors, "euclidean", 12, JobProgress(), kernel=kernel)
         recalls.append(measure_recall(found, expected))
     assert recalls[0] < 0.85 < 0.9 < recalls[1] < 0.94 < recalls[2]
@@ -63,9 +63,9 @@ def test_approximate_search_is_used_for_many_vectors_except_for_dot_products(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     vectors, _ = make_clusters(60)
-    monkeypatch.setattr(knn_graph, "compute_approximate_knn", lambda *args: "approximate")
+    monkeypatch.setattr(manifold, "compute_approximate_knn", lambda *args: "approximate")
     assert compute_knn_graph(vectors, "euclidean", 5, JobProgress()) != "approximate"
-    monkeypatch.setattr(knn_graph, "MAX_EXACT_POINTS", 50)
+    monkeypatch.setattr(manifold, "MAX_EXACT_POINTS", 50)
     assert compute_knn_graph(vectors, "cosine", 5, JobProgress()) == "approximate"
     assert compute_knn_graph(vectors, "dot", 5, JobProgress()) != "approximate"
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
-from tracklight.analysis.embeddings.projections import neighbors, neighbors_python
+from tracklight.analysis.embeddings.projections import kernels_python, neighbors
 from tracklight.analysis.embeddings.projections.neighbors import (
     KERNEL,
     DistanceMetric,
@@ -18,7 +18,7 @@ from tracklight.errors import UsageError
 
 METRICS: tuple[DistanceMetric, ...] = get_args(DistanceMetric)
 #: NumPy and, if it was built, the compiled kernel.
-KERNELS = list(dict.fromkeys([neighbors_python, KERNEL]))
+KERNELS = list(dict.fromkeys([kernels_python, KERNEL]))
 
 
 def compute_expected_distances(
@@ -81,7 +81,7 @@ def test_uncertain_results_are_computed_in_double_precision(kernel: ModuleType) 
         np.testing.assert_allclose(found.distances[row], np.sort(distances)[:5], rtol=0.02)
 
 
-@pytest.mark.skipif(KERNEL is neighbors_python, reason="the kernel is not built")
+@pytest.mark.skipif(KERNEL is kernels_python, reason="the kernel is not built")
 def test_kernel_rejects_arrays_that_do_not_fit() -> None:
     vectors, scores = np.zeros((9, 3), np.float32), np.zeros((2, 9), np.float32)
     indices, distances = np.zeros((2, 4), np.int32), np.zeros((2, 4))

@@ -3,7 +3,7 @@
 
 Repulsion is computed on a grid (grid.pxi) or, for few points that are far apart, with a Barnes-Hut
 tree (Barnes and Hut, 1986), whose distant nodes act like one point at their center of mass. All
-loops run without the GIL. `forces_python` has the same functions in NumPy.
+loops run without the GIL. `kernels_python` has the same functions in NumPy.
 """
 
 from libc.math cimport powf
@@ -283,7 +283,7 @@ def run_umap_epoch(
 ):
     """Run one epoch: attract the edges that are due, and repel random negative samples.
 
-    Same arguments as `forces_python.run_umap_epoch`.
+    Same arguments as `kernels_python.run_umap_epoch`.
     """
     cdef int64_t pair, points = layout.shape[0]
     cdef int32_t head, tail

@@ -2,7 +2,7 @@
 """Compiled selection of nearest vectors: from approximate scores, or among neighbors of neighbors.
 
 The nearest candidates are kept in a max-heap, so that one comparison rejects most others. All loops
-run without the GIL. `neighbors_python` has the same functions in NumPy.
+run without the GIL. `kernels_python` has the same functions in NumPy.
 """
 
 from libc.math cimport sqrt
@@ -119,7 +119,7 @@ def select_nearest(
 ):
     """Fill the exact nearest vectors of each query.
 
-    Same arguments as `neighbors_python.select_nearest`.
+    Same arguments as `kernels_python.select_nearest`.
     """
     cdef int64_t row, rank, rows = scores.shape[0], count = indices.shape[1]
     cdef int64_t vector_count = scores.shape[1], dimensions = vectors.shape[1]

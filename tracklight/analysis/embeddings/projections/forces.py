@@ -25,8 +25,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.embeddings.projections import forces_python
-from tracklight.analysis.embeddings.projections.forces_python import SPLINE_NODES
+from tracklight.analysis.embeddings.projections import kernels_python
+from tracklight.analysis.embeddings.projections.kernels_python import SPLINE_NODES
 from tracklight.analysis.embeddings.projections.neighbors import Neighbors
 from tracklight.types import Float32, Float64, Int32, Int64
 
@@ -236,7 +236,7 @@ class TsneForces:
         """Return unnormalized repulsive forces and the sum to divide them by."""
         grid = find_grid(layout) if len(layout) > _MIN_GRID_POINTS else None
         if grid is not None:
-            return compute_repulsion(layout, grid, self._kernel or forces_python, self._pool.map)
+            return compute_repulsion(layout, grid, self._kernel or kernels_python, self._pool.map)
         if self._kernel is None:
             return _compute_pairwise_repulsion(layout)
         order = _sort_by_cell(layout)
@@ -326,7 +326,10 @@ def fit_grid(origin: Any, span: float, count: int, dimensions: int) -> Grid | No
 
 
 def compute_repulsion(
-    layout: Float64, grid: Grid, kernel: ModuleType = forces_python, parallel_map: ParallelMap = map
+    layout: Float64,
+    grid: Grid,
+    kernel: ModuleType = kernels_python,
+    parallel_map: ParallelMap = map,
 ) -> tuple[Float64, float]:
     """Return unnormalized repulsive forces and the sum to divide them by.
 

@@ -1,6 +1,6 @@
 """Neighbors, t-SNE forces and epochs of UMAP on a GPU, with PyTorch if it is installed.
 
-The grid repulsion follows `forces` and `forces_python` step by step, which explain it.
+The grid repulsion follows `forces` and `kernels_python` step by step, which explain it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tracklight.analysis.embeddings.projections.forces import (
     Grid,
     fit_grid,
 )
-from tracklight.analysis.embeddings.projections.forces_python import SPLINE_NODES
+from tracklight.analysis.embeddings.projections.kernels_python import SPLINE_NODES
 from tracklight.analysis.embeddings.projections.neighbors import (
     COMPUTING_NEIGHBORS,
     DistanceMetric,

@@ -16,8 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.embeddings.projections import neighbors_python
-from tracklight.analysis.embeddings.projections.neighbors_python import compute_distances
+from tracklight.analysis.embeddings.projections import kernels_python
+from tracklight.analysis.embeddings.projections.kernels_python import compute_distances
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import Message, UsageError
 from tracklight.types import Bool, Float32, Float64, Int32, Int64
@@ -53,7 +53,7 @@ def _load_kernel() -> ModuleType:
     try:
         from tracklight.analysis.embeddings.projections import _neighbors
     except ImportError:
-        return neighbors_python
+        return kernels_python
     return _neighbors
 
 
