@@ -200,6 +200,12 @@ def test_millions_of_points_are_drawn_as_tiles(
     page = open_page(f"{serve(tmp_path / 'logs').address}?tab=projector")
     canvas = drawn_points(page)
     expect(canvas).to_have_accessible_name("PCA of 2,000,100 points")
+    # The map is flat, and says which components its axes are.
+    expect(page.get_by_text("100% variance explained")).to_be_visible()
+    expect(page.get_by_role("button", name="3D", exact=True)).to_have_count(0)
+    axes = page.get_by_role("combobox", name=re.compile("^[XYZ] axis$"))
+    expect(axes).to_have_count(2)
+    expect(axes.first).to_contain_text("Component 1")
     before = take_screenshot(canvas)
     assert len(np.unique(before.reshape(-1, 3), axis=0)) > 50
     box = get_stable_box(canvas)

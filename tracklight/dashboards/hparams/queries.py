@@ -213,7 +213,7 @@ class TrialRows:
         By default, the best come first, and those that cannot be the best come last.
         """
         rows = np.flatnonzero(self.mask)
-        keys = []
+        keys: list[NDArray[np.float64 | np.bool_]] = []
         if self._sort and not self.query.sort:
             keys.append(~self.trials.table.is_rankable[rows])
         for text in self._sort:

@@ -18,19 +18,17 @@ import {
 } from './hparams-settings';
 import {
   type AxisScale,
+  type ColorLegend,
   type ColumnAxis,
+  computeTrialColors,
   getDefaultScale,
   makeAxis,
+  makeColorLegend,
   type ScatterAxis,
   ScatterAxisCache,
+  type TrialColors,
 } from './model/column-axes';
 import { computeInsights, type Insights } from './model/insights';
-import {
-  type ColorLegend,
-  computeTrialColors,
-  makeColorLegend,
-  type TrialColors,
-} from './model/trial-colors';
 import {
   applyFilters,
   type ColumnFilter,

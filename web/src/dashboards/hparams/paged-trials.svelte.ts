@@ -17,7 +17,7 @@ import type {
 import { compileTextFilter } from '../../lib/text-filter';
 import type { Context } from '../../plugin/context';
 import type { HParamsSettings } from './hparams-settings';
-import { joinTrials } from './model/joined-trials';
+import { joinTrials } from './model/trials-response';
 import type { AxisScale } from './model/column-axes';
 import type { ColumnFilter } from './model/trial-filters';
 import type { TrialColumn } from './model/trials';

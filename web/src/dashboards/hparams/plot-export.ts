@@ -9,7 +9,7 @@ import {
   type TextStyle,
 } from '../../charts/renderer/renderer';
 import { renderPng, renderSvg } from '../../charts/renderer/image-export';
-import { type ColorLegend, drawColorLegend, getColorRamp } from './model/trial-colors';
+import { type ColorLegend, drawColorLegend, getColorRamp } from './model/column-axes';
 
 /** A plot that can be drawn again for an export. */
 export interface PlotFigure {

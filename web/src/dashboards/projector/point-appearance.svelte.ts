@@ -22,7 +22,7 @@ import {
 import type { PointAttributes } from '../../charts/points/point-scene';
 import { formatCount, formatValue } from '../../lib/format';
 import type { Context } from '../../plugin/context';
-import { codesByFrequency, type LabelColumn, pointSizes } from './label-column';
+import { codesByFrequency, type LabelColumn, pointSizes } from './label-columns';
 import type { PointFilters } from './point-filters.svelte';
 import type { PointSelection } from './point-selection.svelte';
 import { type ClusterJob, CLUSTERS_COLUMN } from './projector-jobs.svelte';

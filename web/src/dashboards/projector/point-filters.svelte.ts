@@ -1,10 +1,10 @@
-import { QueryMap, type Query } from '../../api/create-query.svelte';
+import { type Query, QueryMap } from '../../api/create-query.svelte';
 import type {
+  ColumnHistogramsRequest,
+  ColumnHistogramsResponse,
   ColumnInfo,
   ColumnRequest,
   EmbeddingInfo,
-  ColumnHistogramsRequest,
-  ColumnHistogramsResponse,
 } from '../../api/schemas';
 import type { Context } from '../../plugin/context';
 import {
@@ -17,10 +17,10 @@ import {
   countValues,
   type HistogramBar,
   isFilteredByRange,
+  type LabelColumn,
   makeRangeBars,
   NO_FILTERS,
-} from './column-filters';
-import type { LabelColumn } from './label-column';
+} from './label-columns';
 import type { ProjectorParams } from './projector-params';
 import { columnQuery, histogramsQuery } from './query';
 import { countRows, type RowMask } from './row-mask';

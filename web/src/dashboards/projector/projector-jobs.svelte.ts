@@ -50,6 +50,11 @@ export class LayoutJob {
     });
   }
 
+  /** The share of the variance along each component of a PCA, also without positions. */
+  get explainedRatio(): readonly number[] {
+    return this.layout?.explained_ratio ?? this.#layout.data?.explained_ratio ?? [];
+  }
+
   /** Null until the server has accepted the request. */
   readonly status = $derived.by<JobStatus | null>(() => {
     const start = this.#start;

@@ -11,7 +11,7 @@ import { type SortOrder, sortOrderCodec } from '../../components/data-table';
 import type { SelectOption } from '../../components/options';
 import * as codec from '../../lib/codecs';
 import type { Context, Param } from '../../plugin/context';
-import { isColumnFilters, NO_FILTERS } from './column-filters';
+import { isColumnFilters, NO_FILTERS } from './label-columns';
 import { encodeMask, type RowMask } from './row-mask';
 
 export const PROJECTION_METHODS = ['pca', 'tsne', 'umap', 'custom'] as const;

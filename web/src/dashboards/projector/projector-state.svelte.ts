@@ -18,7 +18,7 @@ import { translate } from '../../i18n/server-messages';
 import type { Context, Shortcut } from '../../plugin/context';
 import { Bookmarks } from './bookmarks.svelte';
 import { loadSpriteSheets, type SpriteSheet } from '../../charts/points/point-scene';
-import { NO_FILTERS } from './column-filters';
+import { NO_FILTERS } from './label-columns';
 import { EmbeddingCatalog, type EmbeddingReference } from './embedding-catalog.svelte';
 import { PointAppearance } from './point-appearance.svelte';
 import { PointFilters } from './point-filters.svelte';

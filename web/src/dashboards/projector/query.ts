@@ -1,6 +1,6 @@
 import { defineQuery } from '../../api/query-definition';
 import type { JobStatus, ProjectorLayoutResponse } from '../../api/schemas';
-import { LabelColumn } from './label-column';
+import { LabelColumn } from './label-columns';
 
 const MAX_COLUMN_BYTES = 100e6;
 const MAX_LAYOUT_BYTES = 100e6;

@@ -13,7 +13,7 @@ import type {
 } from '../../api/schemas';
 import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
 import * as common from '../../catalog/common';
-import { LabelColumn } from './label-column';
+import { LabelColumn } from './label-columns';
 
 /** A static export has the labels, some layouts and, of small embeddings, the vectors. */
 export const projectorHandlers: StaticHandlers = {

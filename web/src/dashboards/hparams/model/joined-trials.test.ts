@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { HParamCells, MetricCells, SessionsResponse } from '../../../api/schemas';
-import { joinTrials } from './joined-trials';
-import { readTrials } from './trials-response';
+import { joinTrials, readTrials } from './trials-response';
 import { formatRawValue } from './trials';
 
 /** A response with some rows of a table in which row N is named `trial-N`. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { makeAxis } from '../model/column-axes';
-import { computeTrialColors } from '../model/trial-colors';
+import { computeTrialColors, makeAxis } from '../model/column-axes';
 import { makeColumn } from '../model/trial-fixtures';
 import { computeLineYs, findNearestLine, layoutAxes, rasterizeLines } from './parallel-coordinates';
 

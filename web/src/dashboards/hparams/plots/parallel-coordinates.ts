@@ -10,8 +10,13 @@ import {
   type Renderer,
 } from '../../../charts/renderer/renderer';
 import { parseRgb } from '../../../lib/colors';
-import { type ColumnAxis, type ColumnAxisTick, computePositions } from '../model/column-axes';
-import { COLOR_LEVELS, type TrialColors } from '../model/trial-colors';
+import {
+  COLOR_LEVELS,
+  type ColumnAxis,
+  type ColumnAxisTick,
+  computePositions,
+  type TrialColors,
+} from '../model/column-axes';
 import type { Brush } from '../model/trial-filters';
 
 export interface PlacedAxis {

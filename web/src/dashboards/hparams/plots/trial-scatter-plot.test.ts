@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { parseRgb } from '../../../lib/colors';
-import { makeAxis, ScatterAxisCache } from '../model/column-axes';
-import { computeTrialColors, getColorRamp } from '../model/trial-colors';
+import { computeTrialColors, getColorRamp, makeAxis, ScatterAxisCache } from '../model/column-axes';
 import { makeColumn } from '../model/trial-fixtures';
 import {
   computeMeanSurface,

@@ -8,8 +8,7 @@ import {
   type Renderer,
 } from '../../../charts/renderer/renderer';
 import { parseRgb } from '../../../lib/colors';
-import type { ColumnAxis } from '../model/column-axes';
-import type { TrialColors } from '../model/trial-colors';
+import type { ColumnAxis, TrialColors } from '../model/column-axes';
 
 /** Return the area of the dots, inside the labels of the axes. */
 export function getPlotArea({ width, height }: Size, hasLabels: boolean): Rect {

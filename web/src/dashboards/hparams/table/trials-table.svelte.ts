@@ -6,10 +6,9 @@ import type { SparklineSeries } from '../../../charts/Sparkline.svelte';
 import type { MenuItem } from '../../../components/MenuItems.svelte';
 import type { HParamsDashboard } from '../hparams-dashboard.svelte';
 import type { ColumnWidths } from '../hparams-settings';
-import { listScales } from '../model/column-axes';
-import { getColorRamp } from '../model/trial-colors';
+import { getColorRamp, listScales } from '../model/column-axes';
 import type { TrialColumn } from '../model/trials';
-import { type SparklineRequest, sparklineQuery } from '../query';
+import { sparklineQuery, type SparklineRequest } from '../query';
 
 const SCALE_LABELS = {
   linear: common.scaleLinear,
