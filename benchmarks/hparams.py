@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,13 @@ import numpy as np
 from playwright.sync_api import Browser, Page
 
 from benchmarks import board, peers
-from benchmarks.browser import open_page, start_chromium, time_first, time_frames_ms
+from benchmarks.browser import (
+    open_page,
+    start_chromium,
+    time_first,
+    time_frames_ms,
+    watch_main_thread,
+)
 from benchmarks.make_logs import FILE_NAME, START_S, get_log
 from benchmarks.report import Row, format_s
 from benchmarks.website import Website
@@ -101,22 +107,22 @@ def _measure_study(quick: bool) -> Iterator[Row]:
         with open_page(browser) as page:
             table_s = time_first(page, f"{site.url}?tab=hparams", _ROW)
             page.locator(f'[data-drawn="{trials}"]').wait_for()
-            parallel_ms = _time_brush(page)
+            parallel_ms = _measure_work_ms(page, _time_brush)
         with open_page(browser) as page:
             page.goto(f"{site.url}?tab=hparams&hp=scatter")
             page.get_by_role("img", name="objective vs. lr").wait_for()
-            scatter_ms = _time_box(page)
+            scatter_ms = _measure_work_ms(page, _time_box)
     what = f"{trials:,} trials x {_STUDY_HPARAMS} hyperparameters in Optuna's SQLite storage"
     yield Row(f"HParams, {what}: read", format_s(read_s), must="under 10 s", reached=read_s < 10)
     yield Row("… table there", format_s(table_s), must="under 3 s", reached=table_s < 3)
     yield Row(
-        "… a frame while an axis of parallel coordinates is brushed",
+        "… main thread per move while an axis of parallel coordinates is brushed",
         f"{parallel_ms:.0f} ms",
         must="under 100 ms",
         reached=parallel_ms < 100,
     )
     yield Row(
-        "… a frame while a box is drawn in the scatter matrix",
+        "… main thread per move while a box is drawn in the scatter matrix",
         f"{scatter_ms:.0f} ms",
         must="under 100 ms",
         reached=scatter_ms < 100,
@@ -199,6 +205,17 @@ def _look(browser: Browser, site: Website) -> tuple[float, float, float]:
             looks.append((table_s, _time_filter(page), frame_ms))
     table_s, filter_s, frame_ms = np.median(looks, axis=0).tolist()
     return table_s, filter_s, frame_ms
+
+
+def _measure_work_ms(page: Page, drag: Callable[[Page], float]) -> float:
+    """Return the processor time of the page's main thread per move of the pointer.
+
+    The median time between frames says little here: most frames are between the moves.
+    """
+    with watch_main_thread(page) as read_work_s:
+        before_s = read_work_s()
+        drag(page)
+        return 1000 * (read_work_s() - before_s) / _MOVES
 
 
 def _time_brush(page: Page) -> float:

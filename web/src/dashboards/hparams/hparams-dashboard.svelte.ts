@@ -171,12 +171,18 @@ export class HParamsDashboard {
     const { column, minimize } = this.objective;
     return [{ key: column.key, descending: !minimize }];
   });
-  readonly sortedRows: Int32Array = $derived.by(() => {
-    const sorted = sortRows(this.passingRows, this.sortKeys, this.trials);
+  readonly #allSorted: Int32Array = $derived.by(() => {
+    const all = Int32Array.from({ length: this.trials.count }, (_, row) => row);
+    const sorted = sortRows(all, this.sortKeys, this.trials);
     if (this.settings.sort.value.length > 0 || this.sortKeys.length === 0) return sorted;
     const ranked = this.#listRankedRows(sorted);
     if (ranked.length === sorted.length) return sorted;
     return Int32Array.from(new Set([...ranked, ...sorted]));
+  });
+  /** A filter that is dragged does not sort them again. */
+  readonly sortedRows: Int32Array = $derived.by(() => {
+    const { passingMask } = this;
+    return this.#allSorted.filter((row) => passingMask[row]);
   });
 
   /** The rows of the table. Of a large log, those that are not loaded are undefined. */
