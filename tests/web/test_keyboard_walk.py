@@ -23,7 +23,7 @@ from tests.web.every_dashboard import DASHBOARDS
 pytestmark = pytest.mark.browser
 
 #: How many walks visit all dashboards.
-PARTS = 4
+PARTS = 2
 #: More than the number of elements that can be focused on any dashboard.
 MAX_TABS = 150
 
