@@ -12,7 +12,7 @@ import { groupOptions, type Option, type OptionGroup } from '../../components/op
 import * as codec from '../../lib/codecs';
 import { formatBytes, formatDateTime, formatStep } from '../../lib/format';
 import type { Context } from '../../plugin/context';
-import { EMPTY_SELECTION, selectionCodec } from './trace/event-selection';
+import { EMPTY_SELECTION, selectionCodec } from './trace/timeline/timeline-layout';
 
 // ---- URL parameters and requests
 

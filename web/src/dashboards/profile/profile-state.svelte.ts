@@ -25,7 +25,7 @@ import {
   type TraceLocation,
 } from './captures';
 import { capturesQuery, comparisonQuery, progressQuery, toolsQuery } from './query';
-import { EMPTY_SELECTION } from './trace/event-selection';
+import { EMPTY_SELECTION } from './trace/timeline/timeline-layout';
 
 /** A tab of the dashboard. Its code is loaded when it is opened. */
 export interface Tool {
@@ -53,13 +53,13 @@ export const TOOLS: readonly Tool[] = [
     title: m.toolCompareTitle,
     description: m.toolCompareDescription,
     needsBaseline: true,
-    load: () => import('./compare/CompareTool.svelte'),
+    load: () => import('./tools/CompareTool.svelte'),
   },
   {
     name: 'input',
     title: m.toolInputTitle,
     description: m.toolInputDescription,
-    load: () => import('./input/InputTool.svelte'),
+    load: () => import('./tools/InputTool.svelte'),
   },
   {
     name: 'trace',
@@ -77,25 +77,25 @@ export const TOOLS: readonly Tool[] = [
     name: 'ops',
     title: m.toolOpsTitle,
     description: m.toolOpsDescription,
-    load: () => import('./ops/OpsTool.svelte'),
+    load: () => import('./tools/OpsTool.svelte'),
   },
   {
     name: 'operators',
     title: m.toolOperatorsTitle,
     description: m.toolOperatorsDescription,
-    load: () => import('./operators/OperatorsTool.svelte'),
+    load: () => import('./tools/OperatorsTool.svelte'),
   },
   {
     name: 'kernels',
     title: m.toolKernelsTitle,
     description: m.toolKernelsDescription,
-    load: () => import('./kernels/KernelsTool.svelte'),
+    load: () => import('./tools/KernelsTool.svelte'),
   },
   {
     name: 'communication',
     title: m.toolCommunicationTitle,
     description: m.toolCommunicationDescription,
-    load: () => import('./communication/CommunicationTool.svelte'),
+    load: () => import('./tools/CommunicationTool.svelte'),
   },
   {
     name: 'memory',
@@ -107,20 +107,20 @@ export const TOOLS: readonly Tool[] = [
     name: 'program',
     title: m.toolProgramTitle,
     description: m.toolProgramDescription,
-    load: () => import('./program/ProgramTool.svelte'),
+    load: () => import('./tools/ProgramTool.svelte'),
   },
   {
     name: 'roofline',
     title: m.toolRooflineTitle,
     description: m.toolRooflineDescription,
-    load: () => import('./roofline/RooflineTool.svelte'),
+    load: () => import('./tools/RooflineTool.svelte'),
   },
   {
     name: 'query',
     title: m.toolQueryTitle,
     description: m.toolQueryDescription,
     needsServer: true,
-    load: () => import('./sql/SqlTool.svelte'),
+    load: () => import('./tools/SqlTool.svelte'),
   },
 ];
 

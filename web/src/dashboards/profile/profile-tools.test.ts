@@ -18,17 +18,17 @@ import {
   shortenCallName,
   sumMatches,
 } from './calls/flame-graph';
-import { flattenStages } from './input/pipeline-tree';
-import { makeKernelRows, summarizeKernels } from './kernels/kernel-table';
-import { formatStack, makeOperatorColumns, makeOperatorRows } from './operators/operator-table';
-import { layoutDonut, listOpSides, makeOpRows } from './ops/op-data';
+import { flattenStages } from './tools/pipeline-tree';
+import { makeKernelRows, summarizeKernels } from './tools/kernel-table';
+import { formatStack, makeOperatorColumns, makeOperatorRows } from './tools/operator-table';
+import { layoutDonut, listOpSides, makeOpRows } from './tools/op-data';
 import {
   collectTimes,
   flattenExpanded,
   listInitiallyExpanded,
   makeProgramTree,
-} from './program/program-tree';
-import { getAxisRanges, makeRooflinePoints } from './roofline/roofline-points';
+} from './tools/program-tree';
+import { getAxisRanges, makeRooflinePoints } from './tools/roofline-points';
 
 describe('op data', () => {
   function makeResponse(

@@ -27,7 +27,7 @@ import {
   makeSqlColumns,
   makeSqlExport,
   makeSqlRows,
-} from './sql/sql-result';
+} from './tools/sql-result';
 import { profileHandlers } from './static-profile';
 
 describe('captures', () => {

@@ -15,8 +15,9 @@ import {
   makeMemoryLines,
   makeStepPoints,
   nameUniquely,
+  makeCategoryBands,
+  makeSegmentShapes,
 } from './memory-data';
-import { makeCategoryBands, makeSegmentShapes } from './snapshot-data';
 
 describe('memory data', () => {
   type AllocationTuple = readonly [

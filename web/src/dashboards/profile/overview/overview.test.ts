@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { PrecisionRate, RooflineResponse } from '../../../api/schemas';
-import { listAchievedRates } from '../roofline/roofline-points';
+import { listAchievedRates } from '../tools/roofline-points';
 import { getMaxStepMs, layoutStepColumns, makeStepLayers } from './step-chart';
 
 describe('step chart', () => {

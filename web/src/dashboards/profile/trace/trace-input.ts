@@ -14,8 +14,10 @@ import {
   type TimeSpan,
   type TrackBand,
   zoomSpan,
+  EMPTY_SELECTION,
+  listBoxes,
+  toggleBoxes,
 } from './timeline/timeline-layout';
-import { EMPTY_SELECTION, listBoxes, toggleBoxes } from './event-selection';
 import type { BoxPx, TraceModel } from './trace-model.svelte';
 import type { TraceState } from './trace-state.svelte';
 import * as common from '../../../catalog/common';

@@ -20,11 +20,12 @@ import type { Param } from '../../../plugin/context';
 import type { ProfileParams } from '../captures';
 import type { ProfileState } from '../profile-state.svelte';
 import * as queries from '../query';
-import { listPlaces, type RowPlace } from '../sql/sql-result';
-import { EMPTY_SELECTION, isEmptySelection } from './event-selection';
+import { listPlaces, type RowPlace } from '../tools/sql-result';
 import { makeHighlight } from './timeline/bar-renderer';
 import { TileCache, type TileEntry } from './timeline/tile-cache';
 import {
+  EMPTY_SELECTION,
+  isEmptySelection,
   getLaneTop,
   LANE_HEIGHT_PX,
   layoutTracks,

@@ -8,8 +8,6 @@ import {
   type EventSelection,
   isEmptySelection,
   toggleEvent,
-} from './event-selection';
-import {
   addMargin,
   clampSpan,
   getSpanLength,

@@ -5,14 +5,6 @@ import { IDLE, type QueryState } from '../../../api/query-definition';
 import { settle } from '../../../api/query-test-tools';
 import type { Tiles, TrackRow } from '../../../api/schemas';
 import {
-  EMPTY_SELECTION,
-  isEmptySelection,
-  listBoxes,
-  selectionCodec,
-  toggleBoxes,
-  toggleEvent,
-} from './event-selection';
-import {
   BarRaster,
   BUSY_STEPS,
   isHighlighted,
@@ -22,6 +14,12 @@ import {
   makeHighlight,
 } from './timeline/bar-renderer';
 import {
+  EMPTY_SELECTION,
+  isEmptySelection,
+  listBoxes,
+  selectionCodec,
+  toggleBoxes,
+  toggleEvent,
   addMargin,
   clampSpan,
   findBandAt,
