@@ -154,7 +154,7 @@ def sum_by_index(const int32_t[::1] index, const int64_t[::1] values, int64_t co
 def compute_merge_levels(
     const int32_t[::1] row, const int64_t[::1] start, const int64_t[::1] end, uint8_t max_level
 ):
-    """Return from which level on neighbors are merged; see ``timeline.pyramid``."""
+    """Return from which level on neighbors are merged; see ``timeline.compute_merge_levels``."""
     cdef int64_t count = row.shape[0]
     if start.shape[0] != count or end.shape[0] != count:
         raise ValueError("all columns must have the same length")
@@ -196,7 +196,7 @@ def assign_nested_lanes(
     const int64_t[::1] tolerance,
     int32_t max_lanes,
 ):
-    """Return the depth of each event, None if some only overlap; see ``timeline.lanes``."""
+    """Return the depth of each event, None if some only overlap; see ``timeline.assign_nested_lanes``."""
     lanes = np.empty(start.shape[0], np.int32)
     cdef int32_t[::1] out = lanes
     cdef OpenLane *open = <OpenLane *> malloc(max_lanes * sizeof(OpenLane))
@@ -255,7 +255,7 @@ def assign_free_lanes(
     const int64_t[::1] tolerance,
     int32_t max_lanes,
 ):
-    """Return the first free lane below the enclosing event; see ``timeline.lanes``."""
+    """Return the first free lane below the enclosing event; see ``timeline.assign_free_lanes``."""
     lanes = np.empty(start.shape[0], np.int32)
     cdef int32_t[::1] out = lanes
     # Each event is pushed once, so the stack never holds more than all events.
