@@ -84,6 +84,11 @@ const INFO: CardGridInfo = {
   emptyHint: m.emptyHint,
 };
 
+export const GROUPING_OPTIONS = [
+  { value: 'runs', label: common.runs },
+  { value: 'classes', label: m.groupingClasses },
+] as const;
+
 /** State shared by the components of the dashboard. Create it where effects can be created. */
 export class PrCurvesDashboard extends CardGridState<PrCurveCardModel> {
   readonly settings: PrCurveSettings;

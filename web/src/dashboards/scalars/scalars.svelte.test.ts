@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { quoteTag } from './derived-metrics';
+import { quoteTag } from './DerivedMetricsDialog.svelte';
 import {
   combineCards,
   formatRegexCard,

@@ -1,4 +1,4 @@
-/** State, keyboard shortcuts and card actions of the Text dashboard. */
+/** State, settings, keyboard shortcuts and card actions of the Text dashboard. */
 import { createContext } from 'svelte';
 
 import { perCardCodec, type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
@@ -202,6 +202,15 @@ const TEXT_FORMATS = ['markdown', 'raw'] as const;
 /** The texts at one step, or of all steps. */
 const STEP_MODES = ['step', 'all'] as const;
 const DIFF_LAYOUTS = ['beside', 'unified'] as const;
+
+export const FORMAT_OPTIONS = [
+  { value: 'markdown', label: common.formatMarkdown },
+  { value: 'raw', label: m.formatRaw },
+] as const;
+export const STEP_MODE_OPTIONS = [
+  { value: 'step', label: m.stepsOne },
+  { value: 'all', label: common.allSteps },
+] as const;
 
 export type TextSettings = ReturnType<typeof createTextSettings>;
 
