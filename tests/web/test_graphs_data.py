@@ -74,8 +74,11 @@ def test_nodes_are_colored_by_a_file_and_two_columns_compared(
     expect(page.get_by_role("group", name="Legend")).to_contain_text("4")
     panel.get_by_label("Values").select_option("latency.csv · int8 ms")
     panel.get_by_label("Compare with").select_option("latency.csv · float ms")
-    # The legend is symmetric around 0.
-    expect(page.get_by_role("group", name="Legend")).to_contain_text("\N{MINUS SIGN}5")
+    # The legend is symmetric around 0, and says what is subtracted.
+    legend = page.get_by_role("group", name="Legend")
+    expect(legend).to_contain_text("\N{MINUS SIGN}5")
+    names = "latency.csv · int8 ms \N{MINUS SIGN} latency.csv · float ms"
+    expect(legend).to_contain_text(names)
     largest = page.get_by_role("region", name="Largest differences (3)")
     expect(largest.get_by_role("button").first).to_contain_text("4 → 9")
     fills = {path: get_fill(page, path) for path in ("images", "head/MatMul", "head/Softmax")}
@@ -84,6 +87,14 @@ def test_nodes_are_colored_by_a_file_and_two_columns_compared(
     details = page.get_by_role("region", name="head/MatMul")
     expect(details).to_contain_text(re.compile(r"int8 ms\s*9"))
     expect(details).to_contain_text(re.compile(r"Difference\s*5"))
+    # A graph without these nodes has no values, so there is no range either.
+    other = proto.GraphDef()
+    other.node.add(name=b"another", op=b"Relu")
+    (tmp_path / "another.pb").write_bytes(other.SerializeToString())
+    page.get_by_label("Graph file").set_input_files(tmp_path / "another.pb")
+    expect(node(page, "another")).to_be_visible()
+    expect(panel.get_by_role("status").first).to_have_text("0 nodes have a value")
+    expect(legend).to_be_hidden()
 
 
 def get_fill(page: Page, path: str) -> str | None:

@@ -20,6 +20,7 @@ from tests.web.locators import click_retry
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
+from tracklight.formats import proto
 from tracklight.formats.proto import Message
 
 pytestmark = pytest.mark.browser
@@ -44,7 +45,15 @@ def write_graphs(folder: Path) -> None:
     extract(CORPUS / "legacy_v1.tar.xz", folder)
 
 
+def write_empty_graphs(folder: Path) -> None:
+    """Write two graphs without nodes, as ``tf.summary.graph`` does of an empty graph."""
+    for run in ("a_eager", "b_eager"):
+        write_graph(folder, proto.GraphDef(versions=proto.VersionDef(producer=1)), run)
+    write_graph(folder, build_network(), "c_deep")
+
+
 graph_board = board_fixture(write_graphs, "module", "?tab=graphs")
+empty_board = board_fixture(write_empty_graphs, "module", "?tab=graphs")
 
 
 def graph_query(run: str) -> str:
@@ -118,6 +127,21 @@ def test_dropped_file_opens_and_large_file_is_rejected(
     page.get_by_label("Graph file").set_input_files(tmp_path / "large.pb")
     expect(page.get_by_role("dialog")).to_contain_text("The limit is 268 MB")
     assert find_violations(page) == []
+
+
+def test_first_graph_with_nodes_is_opened(empty_board: str, open_page: OpenPage) -> None:
+    page = open_page(empty_board)
+    selector = page.get_by_role("button", name="Select a graph")
+    expect(selector).to_contain_text("c_deep")
+    expect(node(page, "net")).to_be_visible()
+    skipped = "Skipped, as they have no nodes: a_eager · Run graph, b_eager · Run graph"
+    expect(details(page)).to_contain_text(skipped)
+    selector.click()
+    options = page.get_by_role("option")
+    expect(options.filter(has_text="a_eager")).to_contain_text("Empty")
+    options.filter(has_text="a_eager").click()
+    expect(page.get_by_text("This graph is empty")).to_be_visible()
+    expect(details(page)).not_to_contain_text("Skipped")
 
 
 def test_failed_requests_can_be_retried(graph_board: str, open_page: OpenPage) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
 from tracklight.analysis.graphs.model import Graph, TensorSpec, format_shape
-from tracklight.analysis.graphs.onnx import parse_onnx
+from tracklight.analysis.graphs.onnx import join_modules, parse_onnx
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 
@@ -97,6 +97,15 @@ def test_nodes_are_in_the_scopes_of_their_modules() -> None:
     # Indices are not trainable.
     assert details["Net/val_16"].parameters == 0
     assert sum(it.parameters for it in details.values()) == 458
+
+
+def test_parts_of_different_module_lists_are_different_scopes() -> None:
+    conv = "torch.nn.modules.conv.Conv2d"
+    assert join_modules([("", "app.Net"), ("stem.0", conv)]) == "Net/Conv2d[stem.0]"
+    assert join_modules([("", "app.Net"), ("head.0", conv)]) == "Net/Conv2d[head.0]"
+    nested = [("", "app.Net"), ("blocks", "app.Blocks"), ("blocks.list.1", "app.Block")]
+    assert join_modules(nested) == "Net/Blocks[blocks]/Block[list.1]"
+    assert join_modules([("", "app.Net"), ("", "")]) == "Net"
 
 
 def test_subgraphs_and_functions() -> None:

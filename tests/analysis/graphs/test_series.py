@@ -36,6 +36,27 @@ def test_short_and_interrupted_sequences_are_not_folded() -> None:
     assert list_labels(gap) == gap
 
 
+def list_chain_labels(count: int, between: str) -> list[str]:
+    """Return the labels of a chain of convolutions, with another operation after each."""
+    nodes: dict[str, list[str]] = {"in": []}
+    flow = "in"
+    for number in range(count):
+        nodes[f"conv_{number}"] = [flow]
+        flow = f"conv_{number}"
+        if between:
+            nodes[f"{between}{chr(ord('a') + number % 26)}{number}x"] = [flow]
+            flow = [*nodes][-1]
+    graph = build_graph(graphdef(nodes, {name: name.partition("_")[0] for name in nodes}))
+    return [child.label for child in Subgraph(graph).get_group("", True).children]
+
+
+def test_series_on_a_path_through_other_nodes_is_not_folded() -> None:
+    assert list_chain_labels(6, "") == ["in", "conv[0-5]"]
+    assert len(list_chain_labels(6, "relu_")) == 13
+    # Of a very long chain, the drawing would be too large.
+    assert "conv[0-149]" in list_chain_labels(150, "relu_")
+
+
 def test_only_children_are_not_folded() -> None:
     nodes = [f"add_{number}" for number in range(8)]
     assert list_labels(nodes) == nodes

@@ -55,6 +55,15 @@ def test_small_function_is_closed(open_graph: OpenGraph) -> None:
     assert open_graph(graph).request("about").default_groups == []
 
 
+@pytest.mark.parametrize(("inside", "outside", "opened"), [(40, 2, True), (40, 20, False)])
+def test_scope_with_most_nodes_is_open_unless_the_view_is_large(
+    open_graph: OpenGraph, inside: int, outside: int, opened: bool
+) -> None:
+    nodes = {f"{'Net/' if n < inside else ''}n{n}x": [] for n in range(inside + outside)}
+    overview = open_graph(graphdef(nodes)).request("about")
+    assert overview.default_groups == (["Net"] if opened else [])
+
+
 def test_nested_functions_are_opened(open_graph: OpenGraph) -> None:
     graph = graphdef({"in": [], "run": ["in"]})
     add_function(graph, "outer", ["p"], {"inner_call": ["p"]}, {})

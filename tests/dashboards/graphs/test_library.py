@@ -93,6 +93,7 @@ def test_upload(open_graph: OpenGraph) -> None:
     row = client.request("upload", name="model.pb", body=body)
     assert (row.kind, row.title) == ("upload", "model.pb")
     assert client.request("about", id=row.id).edges == 1
+    assert client.request("file", id=row.id, format="json").filename == "model.pb.json"
     assert row.id in [listed.id for listed in client.dashboard.graphs(Empty()).graphs]
     for _ in range(8):
         client.request("upload", name="another.pb", body=body)

@@ -119,6 +119,72 @@ def test_loops_and_attributes_do_not_fail() -> None:
     assert {"prim::Loop", "aten::tanh", "aten::neg", "aten::div"} <= {*graph.ops}
 
 
+class Experts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor, count: int) -> torch.Tensor:
+        for _ in range(count):
+            x = self.one(x) if bool(x.sum() > 0) else self.other(x).relu()
+        return x
+
+
+class StateSpace(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.step, self.out = nn.Linear(4, 4), nn.Linear(4, 2)
+        self.decay = nn.Parameter(torch.zeros(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        state = torch.zeros_like(x[:, 0])
+        states = []
+        for index in range(x.shape[1]):
+            state = state * torch.exp(self.decay) + nn.functional.silu(self.step(x[:, index]))
+            states.append(self.out(state))
+        return torch.stack(states, 1)
+
+
+class Messages(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(6, 3)
+
+    def forward(self, x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.relu(self.layer(x))
+        sums = torch.zeros_like(x).index_add(0, edges[1], x[edges[0]])
+        return nn.functional.log_softmax(sums, -1)
+
+
+@pytest.mark.parametrize("module", [Experts(), StateSpace(), Messages()])
+def test_branches_and_loops_have_the_operators_of_pytorch(module: nn.Module) -> None:
+    scripted = torch.jit.script(module)
+    graph = parse_graph_file("net.pt", save(scripted))
+    found = {op: count for op, count in count_ops(graph).items() if op.startswith("aten::")}
+    assert found == count_reachable_ops(scripted.inlined_graph)
+    loops = [node for node in scripted.inlined_graph.nodes() if node.kind() == "prim::Loop"]
+    assert graph.ops.count("prim::Loop") == len(loops)
+
+
+def count_reachable_ops(block: Any) -> dict[str, int]:
+    """Count operators in a block and in the blocks inside, without branches that are never taken.
+
+    A default argument such as ``inplace=False`` is a constant in the graph.
+    """
+    counts: dict[str, int] = {}
+    for node in block.nodes():
+        inner = [*node.blocks()]
+        condition = next(node.inputs(), None)
+        if node.kind() == "prim::If" and condition.node().kind() == "prim::Constant":
+            inner = [inner[0] if condition.toIValue() else inner[1]]
+        if node.kind().startswith("aten::"):
+            counts[node.kind()] = counts.get(node.kind(), 0) + 1
+        for one in inner:
+            for kind, count in count_reachable_ops(one).items():
+                counts[kind] = counts.get(kind, 0) + count
+    return counts
+
+
 def test_no_code_is_run() -> None:
     data = save(torch.jit.script(nn.Linear(2, 2)))
     file = io.BytesIO()

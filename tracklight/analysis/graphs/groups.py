@@ -34,6 +34,8 @@ _SUMMARY_OP = re.compile(r"[A-Za-z]+Summary(V2)?")
 _CONSTANT_OPS = frozenset({"Constant", "prim::Constant", "onnx::Constant"})
 #: Operations that feed a tensor into a graph or function.
 _INPUT_OPS = frozenset({"Placeholder", ARGUMENT})
+#: In a scope with at most this many children, a series that hides a path is not folded.
+_MAX_UNFOLDED = 200
 #: Only groups with at least this many children have hubs.
 _MIN_CHILDREN = 15
 #: A child with this many neighbors or fewer is no hub.
@@ -93,10 +95,12 @@ def build_scope_group(hierarchy: Hierarchy, scope: int, fold: bool) -> Group:
     """Return the children of a scope; with ``fold`` each long series is one child."""
     scopes = hierarchy.scopes
     children = [_make_child(hierarchy, item) for item in scopes.items[scope]]
-    if fold:
-        children = list(_fold_series(hierarchy, scopes.paths[scope], children))
     ranks = int(scopes.first[scope]), int(scopes.last[scope])
-    return _make_group(scopes.paths[scope], scope, ranks, children)
+    group = _make_group(scopes.paths[scope], scope, ranks, children)
+    if not fold:
+        return group
+    folded = list(_fold_series(hierarchy, group))
+    return group if len(folded) == len(children) else _make_group(group.path, scope, ranks, folded)
 
 
 def build_series_group(hierarchy: Hierarchy, outer: Group, series: Child) -> Group:
@@ -136,16 +140,56 @@ def _make_child(hierarchy: Hierarchy, item: int) -> Child:
     return Child(path, get_label(path), kind, item, rank, rank + 1)
 
 
-def _fold_series(hierarchy: Hierarchy, scope: str, children: Sequence[Child]) -> Iterator[Child]:
+def _fold_series(hierarchy: Hierarchy, group: Group) -> Iterator[Child]:
+    children = group.children
     keys = [_get_series_key(hierarchy, child) for child in children]
     used_paths = {child.path for child in children}
+    readers: list[list[int]] | None = None
     for first, last in iter_numbered_runs([child.label for child in children], keys):
         members = children[first:last]
         min_members = MIN_SERIES_SCOPES if members[0].kind == "scope" else MIN_SERIES_OPS
-        if len(members) < min_members or len(members) == len(children):
-            yield from members
+        is_series = min_members <= len(members) < len(children)
+        if is_series and len(children) <= _MAX_UNFOLDED:
+            readers = readers or _list_readers(hierarchy, group)
+            is_series = not _hides_path(readers, first, last)
+        if is_series:
+            yield _make_series(group.path, members, used_paths)
         else:
-            yield _make_series(scope, members, used_paths)
+            yield from members
+
+
+def _list_readers(hierarchy: Hierarchy, group: Group) -> list[list[int]]:
+    """Return the children that read the outputs of each child, without control edges."""
+    edges = hierarchy.graph.edges
+    selected = hierarchy.get_scope_edges(group.scope)
+    selected = selected[~edges.control[selected]]
+    source, target, _ = number_pairs(
+        group.get_child_indexes(hierarchy.rank[edges.source[selected]]),
+        group.get_child_indexes(hierarchy.rank[edges.target[selected]]),
+    )
+    readers: list[list[int]] = [[] for _ in group.children]
+    for one, other in zip(source.tolist(), target.tolist(), strict=True):
+        readers[one].append(other)
+    return readers
+
+
+def _hides_path(readers: Sequence[Sequence[int]], first: int, last: int) -> bool:
+    """Return whether a path leads from a member of a series through other children to a member.
+
+    As one box, such a series would be before and after these children: of a chain of
+    convolutions and activations, only two boxes with edges in both directions would remain.
+    """
+    pending = [reader for member in range(first, last) for reader in readers[member]]
+    seen = set(range(first, last))
+    while pending:
+        child = pending.pop()
+        if child in seen:
+            continue
+        seen.add(child)
+        if any(first <= reader < last for reader in readers[child]):
+            return True
+        pending += readers[child]
+    return False
 
 
 def _get_series_key(hierarchy: Hierarchy, child: Child) -> tuple[str, object]:

@@ -251,12 +251,25 @@ def get_module_scope(node: Message) -> str:
     # The last entry of both lists is the node itself.
     paths = _QUOTED.findall(properties.get(_SCOPES, ""))[:-1]
     classes = _QUOTED.findall(properties.get(_CLASSES, ""))[:-1]
-    parts = []
-    for path, class_path in zip(paths, classes, strict=False):
+    return join_modules(zip(paths, classes, strict=False))
+
+
+def join_modules(modules: Iterable[tuple[str, str]]) -> str:
+    """Return the scope of nested modules, from the path and the class of each.
+
+    A part of a ``ModuleList`` is not called through it, so the list is only in the path of the
+    part: ``stem.0`` and ``head.0`` are different modules.
+    """
+    parts, outer = [], ""
+    for path, class_path in modules:
         class_name = class_path.rpartition(".")[2]
-        attribute = path.rpartition(".")[2]
+        if not class_name:
+            continue
+        is_inside = bool(outer) and path.startswith(f"{outer}.")
+        attribute = path[len(outer) + 1 :] if is_inside else path
         part = f"{class_name}[{attribute}]" if attribute else class_name
         parts.append(part.replace("/", "."))
+        outer = path
     return "/".join(parts)
 
 

@@ -222,8 +222,7 @@ class Graphs(Dashboard):
 
     def file(self, request: GraphFileRequest) -> Stream:
         """Download a graph or group with all nodes, as JSON or in Graphviz's DOT language."""
-        row = self._library.find_row(request.id)
-        title = "graph" if row is None else f"{row.run}-{row.title}"
+        title = self._library.get_title(request.id)
         return export_graph_file(self._library.open(request), request, title)
 
     def upload(self, request: UploadRequest) -> GraphRow:

@@ -158,6 +158,15 @@ class GraphLibrary:
         """Return the row of a logged graph; None for uploads and comparisons."""
         return self._list_rows().get(graph_id)
 
+    def get_title(self, graph_id: str) -> str:
+        """Return what a file with the graph is called."""
+        with self._lock:
+            upload = self._uploads.get(graph_id)
+        if upload is not None:
+            return upload[0].title
+        row = self.find_row(graph_id)
+        return "graph" if row is None else f"{row.run}-{row.title}"
+
     def get_profile(self, request: GraphRequest, tag: str | None) -> Mapping[str, NodeExecution]:
         """Return executions by node name, from a tag or else from the graph's own trace."""
         row = self.find_row(request.id)

@@ -67,7 +67,7 @@ _MAX_FUNCTIONS = 1000
 #: larger graphs no functions are opened.
 _MAX_OPEN_GROUPS = 20
 _MIN_OPEN_SHARE = 0.6
-_MAX_BOXES = 16
+_MAX_BOXES = 60
 _MAX_SEARCHED_NODES = 20_000
 
 _DIFFERENCES = (Change.ADDED, Change.REMOVED, Change.CHANGED)

@@ -32,6 +32,8 @@ export class ServerError extends QueryError {
     readonly status: number,
     /** Seconds after which the server asks for another attempt; null if it does not say. */
     readonly retryAfterS: number | null = null,
+    /** Identifies what failed, in every language; empty if the server does not say. */
+    readonly code = '',
   ) {
     super(problem);
   }

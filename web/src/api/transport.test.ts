@@ -53,8 +53,9 @@ test('requests are sent as JSON, files unchanged', async () => {
   expect(seen[0]?.[1]).toMatchObject({ method: 'POST', body: '{"tags":["loss"]}' });
 });
 
-test('errors of the server have a message, a hint and a retry time', async () => {
-  const body = JSON.stringify({ error: { message: 'Too many requests.', hint: 'Wait.' } });
+test('errors of the server have a message, a hint, a code and a retry time', async () => {
+  const problem = { message: 'Too many requests.', hint: 'Wait.', code: 'server.too_many' };
+  const body = JSON.stringify({ error: problem });
   const error = await send(
     new Response(body, { status: 429, headers: { ...json, 'retry-after': '2' } }),
   ).catch((caught: unknown) => caught);
@@ -63,6 +64,7 @@ test('errors of the server have a message, a hint and a retry time', async () =>
     problem: { message: 'Too many requests.', hint: 'Wait.' },
     status: 429,
     retryAfterS: 2,
+    code: 'server.too_many',
   });
 });
 

@@ -2,7 +2,7 @@ import * as common from '../catalog/common';
 import { type ServerProblem, translateProblem } from '../i18n/server-messages';
 import { isAbortError, NetworkError, ServerError, UnexpectedResponseError } from './errors';
 import { ACCEPT, COLUMNS_MEDIA_TYPE, prefetch, takePrefetched } from './prefetch';
-import type { JsonNumber, Problem } from './schemas';
+import type { JsonNumber } from './schemas';
 
 /** The source of responses: a server, a static export or the kernel of a notebook. */
 export interface Transport {
@@ -176,14 +176,15 @@ async function readError(response: Response): Promise<ServerError> {
   const problem = parseProblem(text);
   if (problem === null) return new UnexpectedResponseError(status);
   const seconds = Number.parseFloat(response.headers.get('retry-after') ?? '');
-  return new ServerError(problem, status, Number.isFinite(seconds) ? seconds : null);
+  const retryAfterS = Number.isFinite(seconds) ? seconds : null;
+  return new ServerError(translateProblem(problem), status, retryAfterS, problem.code);
 }
 
-function parseProblem(text: string): Problem | null {
+function parseProblem(text: string): ServerProblem | null {
   try {
     const { error } = JSON.parse(text) as { error?: Partial<ServerProblem> };
     if (typeof error?.message !== 'string') return null;
-    return translateProblem({ ...error, message: error.message, hint: error.hint ?? '' });
+    return { ...error, message: error.message, hint: error.hint ?? '' };
   } catch {
     return null; // HTML of a proxy
   }

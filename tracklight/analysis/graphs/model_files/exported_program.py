@@ -27,7 +27,7 @@ from tracklight.analysis.graphs.model_files.graph_builder import (
     ModelArchive,
     TensorGraphBuilder,
 )
-from tracklight.analysis.graphs.onnx import get_common_scope
+from tracklight.analysis.graphs.onnx import get_common_scope, join_modules
 from tracklight.errors import FormatError
 from tracklight.util.parsing import extract_python_line
 
@@ -270,12 +270,5 @@ def _get_module_scope(stack: str) -> str:
 
     The stack has entries ``key,path,class`` that are separated by semicolons.
     """
-    parts = []
-    for entry in stack.split(";") if stack else ():
-        _, _, rest = entry.partition(",")
-        path, _, class_path = rest.partition(",")
-        class_name, attribute = class_path.rpartition(".")[2], path.rpartition(".")[2]
-        if class_name:
-            part = f"{class_name}[{attribute}]" if attribute else class_name
-            parts.append(part.replace("/", "."))
-    return "/".join(parts)
+    entries = [entry.split(",", 2) for entry in stack.split(";")]
+    return join_modules((entry[1], entry[2]) for entry in entries if len(entry) == 3)

@@ -56,6 +56,12 @@ _LIST_OPERATORS = frozenset(
         "vsplit",
     )
 )
+#: Modules that are never called; a part of one is called by the module around it. As a scope, they
+#: would be before and after what is between their parts.
+_CONTAINERS = frozenset({"ModuleDict", "ModuleList"})
+_CONTAINER_MODULE = ".nn.modules.container"
+#: Operators that turn a tensor into a number, by their names in the source.
+_CONVERSIONS = {"bool": "Bool", "float": "Float", "int": "Int"}
 #: Operators that change the list that is their first argument. Those that change a tensor end with
 #: an underscore.
 _LIST_CHANGES = frozenset(f"aten::{name}" for name in ("append", "clear", "extend", "insert"))
@@ -119,6 +125,8 @@ class _Module:
     cls: str
     attributes: dict[str, Any]
     scope: str
+    scope_path: tuple[str, ...]
+    """The path of the module that the scope is named after."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +170,7 @@ class _Interpreter:
         self._read_code()
 
     def build(self) -> Graph:
-        root = self._make_module((), self._root, "")
+        root = self._make_module((), self._root)
         forward = self._classes[root.cls].methods.get("forward") if root.cls else None
         if forward is None:
             raise FormatError(
@@ -200,14 +208,20 @@ class _Interpreter:
                 elif isinstance(statement, ast.FunctionDef):
                     self._functions[f"{module}.{statement.name}"] = statement
 
-    def _make_module(self, path: tuple[str, ...], value: OpaqueObject, scope: str) -> _Module:
+    def _make_module(
+        self, path: tuple[str, ...], value: OpaqueObject, outer: _Module | None = None
+    ) -> _Module:
         cls = value.cls if isinstance(value.cls, GlobalName) else GlobalName("", "")
         attributes = value.state if isinstance(value.state, dict) else {}
-        part = f"{cls.name}[{path[-1]}]" if path else cls.name
         name = f"{cls.module}.{cls.name}"
         if name not in self._classes:
             name = ""
-        return _Module(path, name, attributes, f"{scope}/{part}" if scope else part)
+        if outer is None:
+            return _Module(path, name, attributes, cls.name, path)
+        if cls.name in _CONTAINERS and _CONTAINER_MODULE in cls.module:
+            return _Module(path, name, attributes, outer.scope, outer.scope_path)
+        part = f"{cls.name}[{'.'.join(path[len(outer.scope_path) :])}]"
+        return _Module(path, name, attributes, f"{outer.scope}/{part}", path)
 
     # ---- Functions and statements
 
@@ -262,7 +276,7 @@ class _Interpreter:
         path = (*module.path, name)
         if isinstance(value, OpaqueObject) and isinstance(value.cls, GlobalName):
             if f"{value.cls.module}.{value.cls.name}" in self._classes:
-                return self._make_module(path, value, module.scope)
+                return self._make_module(path, value, module)
         if isinstance(value, StoredTensor):
             cls = self._classes.get(module.cls) or _Class()
             return self._get_weight(path, value, module.scope, name in cls.parameters)
@@ -411,7 +425,12 @@ class _Scope:
     def _loop(self, statement: ast.For | ast.While) -> None:
         """Interpret the body once; its input is a node ``prim::Loop``."""
         test = statement.iter if isinstance(statement, ast.For) else statement.test
-        (item,) = self._interpreter.add_node("prim::Loop", [self.evaluate(test)], {}, self._scope)
+        # In PyTorch's graph, a loop has the limits of a range itself.
+        if isinstance(test, ast.Call) and _find_dotted_name(test.func) == "range":
+            operands = [self.evaluate(limit) for limit in test.args]
+        else:
+            operands = [self.evaluate(test)]
+        (item,) = self._interpreter.add_node("prim::Loop", operands, {}, self._scope)
         if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name):
             self.variables[statement.target.id] = item
         self.run(statement.body)
@@ -662,7 +681,7 @@ def _get_operator(name: str) -> str:
         return f"aten::{rest}"
     if first == "ops" and rest:
         return rest.replace(".", "::", 1)
-    return f"aten::{name}"
+    return f"aten::{_CONVERSIONS.get(name, name)}"
 
 
 def _as_load(target: ast.expr) -> ast.expr:

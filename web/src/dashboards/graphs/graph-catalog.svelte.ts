@@ -78,11 +78,16 @@ export function createGraphParams({ url, preferences }: Pick<Context, 'url' | 'p
 
 const graphsQuery = defineQuery('GET graphs/list', { scope: 'log' });
 
+/** At most this many empty graphs are skipped, as each takes a request. */
+const MAX_SKIPPED = 20;
+
 /** The graphs that can be opened, and which of them is shown or compared. */
 export class GraphCatalog {
   readonly list: Query<GraphsResponse>;
   readonly #context: Context;
   readonly #params: GraphParams;
+  /** Ids of graphs that were logged without nodes, as far as they were opened. */
+  #emptyIds = $state.raw<ReadonlySet<string>>(new Set());
 
   constructor(context: Context, params: GraphParams) {
     this.#context = context;
@@ -94,16 +99,42 @@ export class GraphCatalog {
     return this.list.data?.graphs ?? [];
   }
 
-  /** The graph in the URL, or the first one of a visible run. */
+  /** The graphs in the order in which they are opened by default: those of visible runs first. */
+  readonly #candidates = $derived.by<readonly GraphRow[]>(() => {
+    const ofVisibleRuns = this.#context.runs.visible.flatMap(({ name }) =>
+      this.rows
+        .filter((row) => row.run === name)
+        .sort((one, other) => Number(isConceptual(other)) - Number(isConceptual(one))),
+    );
+    return ofVisibleRuns.length > 0 ? ofVisibleRuns : this.rows;
+  });
+
+  /** The graph in the URL, or the first one of a visible run that has nodes. */
   readonly current = $derived.by<GraphRow | undefined>(() => {
     const named = this.#find(this.#params.graph.value);
     if (named) return named;
-    for (const { name } of this.#context.runs.visible) {
-      const own = this.rows.filter((row) => row.run === name);
-      if (own.length > 0) return own.find(({ kind }) => kind === 'conceptual') ?? own[0];
-    }
-    return this.rows[0];
+    const first = this.#candidates.slice(0, MAX_SKIPPED + 1).find(({ id }) => !this.isEmpty(id));
+    return first ?? this.#candidates[0];
   });
+
+  /** The empty graphs before the current one, unless the user selected it. */
+  readonly skipped = $derived.by<readonly GraphRow[]>(() => {
+    const { current } = this;
+    if (!current || this.#find(this.#params.graph.value)) return [];
+    return this.#candidates.slice(0, this.#candidates.indexOf(current));
+  });
+
+  /** Return the name of a run as the list of runs shows it. */
+  readonly getRunLabel = (run: string): string => this.#context.runs.find(run)?.label ?? run;
+
+  /** Return whether a graph is known to have no nodes. */
+  isEmpty(id: string): boolean {
+    return this.#emptyIds.has(id);
+  }
+
+  markEmpty(id: string): void {
+    this.#emptyIds = new Set([...this.#emptyIds, id]);
+  }
 
   /** The graph to compare with. */
   readonly other = $derived.by<GraphRow | undefined>(() => this.#find(this.#params.other.value));
@@ -199,6 +230,8 @@ export class GraphCatalog {
     return this.rows.find((row) => row.id === id);
   }
 }
+
+const isConceptual = ({ kind }: GraphRow): boolean => kind === 'conceptual';
 
 /** Return whether a file has data of nodes: a table, or JSON that is not a Keras model. */
 async function isNodeData(file: File): Promise<boolean> {

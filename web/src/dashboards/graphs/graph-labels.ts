@@ -197,6 +197,7 @@ export function graphOptions(
   rows: readonly GraphRow[],
   selected: GraphRow | undefined,
   labelOf: RunLabeler,
+  isEmpty: (id: string) => boolean,
 ): OptionGroup[] {
   return groupOptions(
     rows,
@@ -204,7 +205,7 @@ export function graphOptions(
     (row) => ({
       key: row.id,
       label: graphName(row, labelOf),
-      hint: GRAPH_KIND_LABELS[row.kind],
+      hint: isEmpty(row.id) ? m.kindEmpty : GRAPH_KIND_LABELS[row.kind],
       selected: row.id === selected?.id,
     }),
   );

@@ -282,3 +282,37 @@ test('after an upload, the lists have what the server keeps', async () => {
   expect([catalog.current?.id, catalog.other]).toEqual(['third', undefined]);
   stop();
 });
+
+test('empty graphs are skipped unless all are empty or the user selects one', async () => {
+  const [row] = LIST.graphs as [GraphRow];
+  const list = { ...LIST, graphs: ['g', 'h', 'i'].map((id) => ({ ...row, id, title: id })) };
+  const { params, catalog, findLast, queries, stop } = await openGraph(null, list);
+  const reportEmpty = async () => {
+    const error = new ServerError({ message: 'empty', hint: '' }, 422, null, 'graphs.empty');
+    await findLast('GET graphs/about').fail(error);
+    await update();
+    return [catalog.current?.id, catalog.skipped.map(({ id }) => id)];
+  };
+  expect(catalog.current?.id).toBe('g');
+  expect(await reportEmpty()).toEqual(['h', ['g']]);
+  expect([catalog.isEmpty('g'), catalog.isEmpty('h')]).toEqual([true, false]);
+  expect(queries.overview.error).toBeNull();
+  params.graph.set('g');
+  await update();
+  expect([catalog.current?.id, catalog.skipped]).toEqual(['g', []]);
+  expect(await reportEmpty()).toEqual(['g', []]);
+  params.graph.set('');
+  await update();
+  expect(catalog.current?.id).toBe('h');
+  stop();
+});
+
+test('the first graph is current if all are empty', async () => {
+  const [row] = LIST.graphs as [GraphRow];
+  const list = { ...LIST, graphs: ['g', 'h'].map((id) => ({ ...row, id })) };
+  const { catalog, stop } = await openGraph(null, list);
+  catalog.markEmpty('g');
+  catalog.markEmpty('h');
+  expect([catalog.current?.id, catalog.skipped]).toEqual(['g', []]);
+  stop();
+});

@@ -1,3 +1,5 @@
+import { untrack } from 'svelte';
+
 import { createQuery, type Query, QueryMap } from '../../api/create-query.svelte';
 import { NotExportedError, type QueryError, ServerError } from '../../api/errors';
 import { defineQuery } from '../../api/query-definition';
@@ -92,6 +94,8 @@ const MAX_GROUP_NODES = 2000;
 const SEARCH_DEBOUNCE_MS = 120;
 /** The status of requests for a group that the graph does not have. */
 const BAD_REQUEST = 400;
+/** The code of the error for a graph that was logged without nodes. */
+const EMPTY_GRAPH = 'graphs.empty';
 
 const isSameGraph = (previous: GraphRequest, next: GraphRequest): boolean =>
   previous.id === next.id &&
@@ -159,6 +163,12 @@ export class GraphQueries {
     );
     this.overview = createQuery(queries, overviewQuery, () => catalog.reference, {
       keepPrevious: false,
+    });
+    $effect(() => {
+      const { current } = catalog;
+      const { error } = this.overview;
+      const isEmpty = error instanceof ServerError && error.code === EMPTY_GRAPH;
+      if (current && isEmpty) untrack(() => catalog.markEmpty(current.id));
     });
     // Counting all nodes of a large graph takes a while; the drawing comes first.
     this.statistics = createQuery(

@@ -223,7 +223,6 @@ export interface EdgeLabel extends LayoutPoint {
   readonly isBesideEdge: boolean;
 }
 
-const LETTER_WIDTH_PX = 5.6;
 const LABEL_GAP_PX = 5;
 /** Free space around a label, in total. */
 const LABEL_SPACE = { width: 16, height: 8 };
@@ -236,7 +235,8 @@ const LABEL_POSITIONS = [0.5, 0.38, 0.62, 0.26, 0.74];
  */
 export function placeEdgeLabels(
   edges: readonly DrawnEdge[],
-  nodes: readonly Box[] = [],
+  nodes: readonly Box[],
+  measureText: Renderer['measureText'],
 ): EdgeLabel[] {
   // Edges across the boundary of a group have their label outside of it.
   const labeled = edges.filter(
@@ -250,7 +250,8 @@ export function placeEdgeLabels(
   const isRepeated = makeRepetitionTest(labeled);
   for (const edge of labeled) {
     if (isRepeated(edge)) continue;
-    const label = findLabelPosition(edge, occupied);
+    const width = measureText(edge.edge.label, { size: EDGE_LABEL_SIZE });
+    const label = findLabelPosition(edge, width, occupied);
     if (label) labels.push(label);
   }
   return labels;
@@ -302,11 +303,14 @@ class BoxIndex {
   }
 }
 
-function findLabelPosition({ id, edge, route }: DrawnEdge, occupied: BoxIndex): EdgeLabel | null {
+function findLabelPosition(
+  { id, edge, route }: DrawnEdge,
+  width: number,
+  occupied: BoxIndex,
+): EdgeLabel | null {
   const segment = findLongestSegment(route);
   if (!segment) return null;
   const { start, end } = segment;
-  const width = edge.label.length * LETTER_WIDTH_PX;
   const isBesideEdge = Math.abs(end.x - start.x) < 1;
   const shift = isBesideEdge ? LABEL_GAP_PX + edgeWidth(edge.elementCount) / 2 : 0;
   for (const position of LABEL_POSITIONS) {

@@ -6,7 +6,7 @@ import type { SelectOption } from '../../../components/options';
 import { getLightness, getSequentialRamp, parseRgb, RUN_COLORS } from '../../../lib/colors';
 import { formatBytes, formatCount, formatUs, formatValue } from '../../../lib/format';
 import type { GraphCatalog, GraphParams } from '../graph-catalog.svelte';
-import { categoryLabel, type OverlayValue, SCALE_LABELS } from '../graph-labels';
+import { categoryLabel, overlayName, type OverlayValue, SCALE_LABELS } from '../graph-labels';
 import { type GraphEdge, type GraphNode, indexNodes, isExpandable } from '../graph-model';
 import type { GraphQueries } from '../query.svelte';
 
@@ -84,7 +84,8 @@ export class NodeColoring {
     const { statistics, overlay } = this.#queries;
     if (this.colorBy !== 'overlay')
       return statistics.data?.scales.find(({ by }) => by === this.colorBy);
-    if (!overlay.data) return undefined;
+    // Data of another graph has no range on this one.
+    if (!overlay.data || overlay.data.nodes + overlay.data.groups === 0) return undefined;
     const { low, high } = overlay.data;
     return { by: 'overlay', kind: 'number', unit: '', low, high, categories: [] };
   });
@@ -126,7 +127,14 @@ export class NodeColoring {
 
   /** Return null if the colors have no meaning of their own. */
   legendFor(theme: ChartTheme): GraphLegendModel | null {
-    return this.#scale ? buildLegend(this.#scale, theme) : null;
+    const { overlay, overlayBaseline, overlays } = this.#catalog;
+    if (!this.#scale) return null;
+    const columns = [overlay, overlayBaseline].flatMap((key) => key ?? []);
+    const title =
+      this.colorBy === 'overlay'
+        ? columns.map((key) => overlayName(key, overlays)).join(' − ')
+        : SCALE_LABELS[this.#scale.by];
+    return buildLegend(this.#scale, title, theme);
   }
 }
 
@@ -259,8 +267,7 @@ function getCategoryColor({ by, categories }: ScaleRow, name: string): string {
 const MAX_LEGEND_ENTRIES = 10;
 const RAMP_STOPS = [0, 0.25, 0.5, 0.75, 1];
 
-function buildLegend(scale: ScaleRow, theme: ChartTheme): GraphLegendModel {
-  const title = SCALE_LABELS[scale.by];
+function buildLegend(scale: ScaleRow, title: string, theme: ChartTheme): GraphLegendModel {
   if (scale.kind === 'number') {
     return { title, entries: [], more: 0, ramp: buildRamp(scale, theme) };
   }

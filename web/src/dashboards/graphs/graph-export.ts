@@ -1,15 +1,16 @@
 import { mount, unmount } from 'svelte';
 
-import type { GraphFileRequest } from '../../../api/schemas';
-import { makeWireRequest } from '../../../api/transport';
-import { downloadBlob, downloadUrl, toFileName } from '../../../cards/export';
-import * as common from '../../../catalog/common';
-import * as m from '../../../catalog/graphs';
-import { LIGHT_THEME } from '../../../charts/renderer/renderer';
-import type { MenuItem } from '../../../components/MenuItems.svelte';
-import { NO_HIGHLIGHTS } from '../canvas/graph-drawing';
-import type { GraphsState } from '../graphs-state.svelte';
-import GraphExportImage from './GraphExportImage.svelte';
+import type { GraphFileRequest, GraphRow } from '../../api/schemas';
+import { makeWireRequest } from '../../api/transport';
+import { downloadBlob, downloadUrl, toFileName } from '../../cards/export';
+import * as common from '../../catalog/common';
+import * as m from '../../catalog/graphs';
+import { LIGHT_THEME } from '../../charts/renderer/renderer';
+import type { MenuItem } from '../../components/MenuItems.svelte';
+import { NO_HIGHLIGHTS } from './canvas/graph-drawing';
+import GraphExportImage from './canvas/GraphExportImage.svelte';
+import { graphName } from './graph-labels';
+import type { GraphsState } from './graphs-state.svelte';
 
 const EXPORT_PIXEL_RATIO = 2;
 /** Browsers limit the size of a canvas. */
@@ -19,8 +20,12 @@ const SVG_TYPE = 'image/svg+xml';
 /** Return menu items that export the drawing as an image, or all nodes as a file. */
 export function graphExportItems(graphs: GraphsState): MenuItem[][] {
   const { catalog, context } = graphs;
-  const { run = '', title: name = m.exportFileName } = catalog.current ?? {};
-  const title = run === '' ? name : `${run} ${name}`;
+  const getName = (row: GraphRow): string => graphName(row, catalog.getRunLabel);
+  const title =
+    [catalog.current, catalog.other]
+      .flatMap((row) => row ?? [])
+      .map(getName)
+      .join(' → ') || m.exportFileName;
   const images: MenuItem[] = [
     {
       label: common.exportSvg,
