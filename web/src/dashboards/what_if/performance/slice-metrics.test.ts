@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { PerformanceResponse } from '../../../api/schemas';
 import { toCsv } from '../../../cards/export';
-import { makeMetricsExport } from './performance-export';
-import { formatArea, listSliceMetrics } from './slice-metrics';
+import { formatArea, listSliceMetrics, makeMetricsExport } from './slice-metrics';
 
 const SIZE = 101;
 

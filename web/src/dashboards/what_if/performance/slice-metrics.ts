@@ -1,8 +1,9 @@
 /** The metrics of slices with 95 % intervals. Those at a threshold follow the thresholds of the page. */
 import type { MetricValues, PerformanceResponse, Task } from '../../../api/schemas';
+import type { ExportTable } from '../../../cards/export';
 import * as m from '../../../catalog/what_if';
 import { formatValue } from '../../../lib/format';
-import { getMetricName, listMetrics } from './metric-names';
+import { getMetricName, listMetrics } from './metric-text';
 import { computeInterval, type Interval } from './threshold-intervals';
 import { computeMetrics, getConfusion, type Rate } from './threshold-metrics';
 
@@ -134,4 +135,39 @@ export function formatArea(
     high: formatValue(high, 3),
   };
   return m.modelWithAreaInterval({ model, ...texts });
+}
+
+/**
+ * Return slices with their count, threshold, metrics and mean attributions with intervals; unknown
+ * ones are empty.
+ * `getThreshold` is null for models that have no thresholds.
+ */
+export function makeMetricsExport(
+  data: PerformanceResponse,
+  slices: readonly number[],
+  getThreshold: ((slice: string) => number) | null,
+): ExportTable {
+  const metrics = [
+    ...listSliceMetrics(data, getThreshold ?? (() => NaN)),
+    ...listAttributions(data),
+  ];
+  const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
+  return {
+    columns: [
+      ...['slice', 'count', 'threshold'],
+      ...metrics.flatMap(({ key }) => [key, `${key}_lower`, `${key}_upper`]),
+    ],
+    rows: slices.map((at) => {
+      const name = data.slices[at] ?? '';
+      return [
+        name,
+        Number(data.counts[at] ?? 0),
+        getThreshold?.(name) ?? null,
+        ...metrics.flatMap(({ getValue, getInterval }) => {
+          const { low, high } = getInterval(at);
+          return [known(getValue(at)), known(low), known(high)];
+        }),
+      ];
+    }),
+  };
 }

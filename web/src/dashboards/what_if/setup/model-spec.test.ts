@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 
-import { isComplete, makeModelForm, makeModelSpec } from './model-spec';
+import { isComplete, isSameList, makeModelForm, makeModelSpec, splitLines } from './model-spec';
 
 test('a served model has the name of the server unless one is given', () => {
   const form = { ...makeModelForm(), address: 'localhost:8500', model: 'census', version: '3' };
@@ -33,5 +33,20 @@ test('a file has its own name', () => {
     name: 'a.onnx',
     path: 'models/a.onnx',
     output: 'probabilities',
+  });
+});
+
+describe('class names', () => {
+  it('are the lines of a text, without empty lines at the end', () => {
+    expect(splitLines(' no \nyes\n\n')).toEqual(['no', 'yes']);
+    expect(splitLines('')).toEqual([]);
+    // A name is missing; the server says so.
+    expect(splitLines('a\n\nb')).toEqual(['a', '', 'b']);
+  });
+
+  it('are compared in order', () => {
+    expect(isSameList(['a', 'b'], ['a', 'b'])).toBe(true);
+    expect(isSameList(['a', 'b'], ['b', 'a'])).toBe(false);
+    expect(isSameList(['a'], ['a', 'b'])).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** The form that describes a model, and the request that it becomes. */
+/** The forms of the dialogs: a model with the request that it becomes, and names of classes. */
 import type { AddModelRequest, Output, ServingMethod, Task } from '../../../api/schemas';
 
 export const MODEL_KINDS = ['grpc', 'rest', 'kserve', 'json', 'file', 'columns'] as const;
@@ -104,4 +104,17 @@ export function isComplete(form: ModelForm): boolean {
   if (form.kind === 'columns') return form.columns.trim() !== '';
   if (form.address.trim() === '') return false;
   return form.kind === 'json' || form.model.trim() !== '';
+}
+
+// ---- names of classes
+
+/** Return the lines of a text without empty lines at its end. */
+export function splitLines(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  while (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+export function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name, at) => name === other[at]);
 }

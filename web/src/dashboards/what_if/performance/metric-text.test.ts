@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { describeInterval, formatWithInterval } from './interval-text';
+import { describeInterval, formatWithInterval } from './metric-text';
 
 test('a value has its interval, or the reason why there is none', () => {
   const none = { low: NaN, high: NaN };
