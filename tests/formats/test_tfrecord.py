@@ -15,9 +15,9 @@ from tracklight.formats.tfrecord import (
     Compression,
     encode_record,
     find_records,
-    find_records_in_python,
     iter_records,
     masked_crc32c,
+    scan_records_in_python,
     write_records,
 )
 
@@ -148,7 +148,7 @@ def test_both_ways_to_find_records_agree(payloads: list[bytes], position: int, d
     elif damage == "flip" and position < len(data):
         data[position] ^= 1
     spans, end = find_records(data, 150)
-    expected_spans, expected_end = find_records_in_python(data, 150)
+    expected_spans, expected_end = scan_records_in_python(data, 150)
     assert spans.tolist() == expected_spans.tolist()
     assert end == expected_end
     found = [bytes(data[start : start + size]) for start, size in spans.tolist()]

@@ -40,7 +40,7 @@ class TestCompiledMatchesPython:
     @given(columns)
     def test_find_extremes(self, value: np.ndarray) -> None:
         compiled, plain = np.full(3, -7), np.full(3, -7)
-        assert _loops.find_extremes(value, compiled) == numpy_loops.find_extremes(value, plain)
+        assert _loops.locate_extremes(value, compiled) == numpy_loops.locate_extremes(value, plain)
         assert compiled.tolist() == plain.tolist()
 
     @given(columns)
@@ -88,11 +88,11 @@ class TestBothVersions:
     def test_find_extremes_returns_first_of_equal_values(self, loops: Loops) -> None:
         nonfinite = np.full(2, -1)
         value = np.array([math.nan, 2.0, 1.0, 1.0, 2.0, math.inf, math.nan])
-        assert loops.find_extremes(value, nonfinite) == (2, 1, 3)
+        assert loops.locate_extremes(value, nonfinite) == (2, 1, 3)
         assert nonfinite.tolist() == [0, 5]
 
     def test_find_extremes_of_non_finite_values(self, loops: Loops) -> None:
-        assert loops.find_extremes(np.array([math.nan]), np.empty(0, np.int64)) == (-1, -1, 1)
+        assert loops.locate_extremes(np.array([math.nan]), np.empty(0, np.int64)) == (-1, -1, 1)
 
     def test_summarize_rows(self, loops: Loops) -> None:
         value = np.array([3.0, math.inf, 1.0, math.nan, 5.0, -2.0, math.nan])

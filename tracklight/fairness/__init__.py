@@ -200,7 +200,7 @@ def evaluate(
             "Some predictions are outside 0 to 1; thresholds refer to probabilities.",
         )
         result = replace(result, warnings=(*result.warnings, warning))
-    plots = collect_plots(evaluator, evaluator.find_kept_slices(), result.counts)
+    plots = collect_plots(evaluator, evaluator.select_kept_slices(), result.counts)
     used = {"label": columns.label or "", "prediction": ", ".join(columns.prediction)}
     if columns.weight:
         used["weight"] = columns.weight
@@ -457,7 +457,7 @@ def _compute_bucket_edges(
         raise UsageError("this data can be read only once; give the edges of the buckets")
     edges = {}
     for name, rule in rules:
-        edges[name, rule] = rule.find_edges(_sample_column(source, name))
+        edges[name, rule] = rule.compute_edges(_sample_column(source, name))
     return edges
 
 

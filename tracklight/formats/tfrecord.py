@@ -278,7 +278,7 @@ def _compute_table_entry(byte: int) -> int:
 _CRC_TABLE = [_compute_table_entry(byte) for byte in range(256)]
 
 
-def find_records_in_python(data: BytesLike, max_record_bytes: int) -> tuple[Int64, int]:
+def scan_records_in_python(data: BytesLike, max_record_bytes: int) -> tuple[Int64, int]:
     """Do what `find_records` of the compiled kernel does."""
     view = memoryview(data)
     spans, end = [], 0
@@ -298,7 +298,7 @@ try:
     from tracklight.formats import _scan
 except ImportError:
     crc32c: Callable[[BytesLike], int] = crc32c_in_python
-    find_records: Callable[[BytesLike, int], tuple[Int64, int]] = find_records_in_python
+    find_records: Callable[[BytesLike, int], tuple[Int64, int]] = scan_records_in_python
 else:
     crc32c = _scan.crc32c
     find_records = _scan.find_records

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 
-def find_extremes(const double[::1] value, int64_t[::1] nonfinite):
+def locate_extremes(const double[::1] value, int64_t[::1] nonfinite):
     cdef int64_t i, count = 0, lowest = -1, highest = -1
     cdef double v, low = 0, high = 0
     with nogil:

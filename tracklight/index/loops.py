@@ -21,7 +21,7 @@ _CHUNK_VALUES = 1 << 20
 class Loops(Protocol):
     """The interface of both. Columns have the same length; ``out`` is filled."""
 
-    def find_extremes(self, value: Float64, nonfinite: Int64) -> tuple[int, int, int]:
+    def locate_extremes(self, value: Float64, nonfinite: Int64) -> tuple[int, int, int]:
         """Find the lowest, highest and non-finite values.
 
         Args:
@@ -74,7 +74,7 @@ class Loops(Protocol):
 class NumpyLoops:
     """The loops in NumPy."""
 
-    def find_extremes(self, value: Float64, nonfinite: Int64) -> tuple[int, int, int]:
+    def locate_extremes(self, value: Float64, nonfinite: Int64) -> tuple[int, int, int]:
         is_finite = np.isfinite(value)
         rows = np.flatnonzero(~is_finite)
         nonfinite[: len(rows)] = rows[: len(nonfinite)]

@@ -385,7 +385,7 @@ class Curve:
 def compute_stats(value: Float64) -> CurveStats:
     """Find the extremes and the non-finite values of a column."""
     nonfinite = np.empty(MAX_NONFINITE, np.int64)
-    lowest, highest, count = loops.find_extremes(value, nonfinite)
+    lowest, highest, count = loops.locate_extremes(value, nonfinite)
     has_finite = lowest >= 0
     return CurveStats(
         lowest=lowest if has_finite else None,

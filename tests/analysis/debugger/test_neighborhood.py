@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracklight.analysis.debugger.dump_rows import find_neighborhood
+from tracklight.analysis.debugger.dump_rows import build_neighborhood
 
 #: The inputs of each node of a chain of 10 nodes.
 CHAIN = {node: [node - 1] if node else [] for node in range(10)}
@@ -13,7 +13,7 @@ def find(center: int, inputs: dict[int, list[int]], limit: int = 40) -> tuple[li
     for node, sources in inputs.items():
         for source in sources:
             consumers[source].append(node)
-    found = find_neighborhood(center, inputs.__getitem__, consumers.__getitem__, limit)
+    found = build_neighborhood(center, inputs.__getitem__, consumers.__getitem__, limit)
     edges = {(found.nodes[source], found.nodes[target]) for source, target in found.edges}
     assert edges == {(it, node) for node in found.nodes for it in inputs[node] if it in found.nodes}
     return found.nodes, found.is_truncated

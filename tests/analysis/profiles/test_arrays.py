@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tracklight.analysis.profiles.arrays import (
     NATIVE,
     attribute_time,
-    find_largest,
     intersect_intervals,
     locate_in_spans,
     locate_in_spans_in_numpy,
@@ -19,6 +18,7 @@ from tracklight.analysis.profiles.arrays import (
     merge_intervals,
     merge_spans,
     merge_spans_in_numpy,
+    select_largest,
     split_intervals,
     split_intervals_in_numpy,
     subtract_intervals,
@@ -115,7 +115,7 @@ def test_compiled_and_numpy_intersections_agree(
 @settings(deadline=None)
 def test_largest_values_are_found_in_order(values: list[int], count: int) -> None:
     expected = sorted(range(len(values)), key=lambda at: -values[at])[:count]
-    assert find_largest(np.array(values, np.int64), count).tolist() == expected
+    assert select_largest(np.array(values, np.int64), count).tolist() == expected
 
 
 @given(_EVENTS, st.lists(st.integers(-5, 90), max_size=40))

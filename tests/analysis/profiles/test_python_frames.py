@@ -8,7 +8,7 @@ import pytest
 from tests.analysis.profiles.raw_captures import measure_union, read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
 from tests.analysis.profiles.trace_builder import EventSpec, make_trace
-from tracklight.analysis.profiles.attribution import find_gap_frames
+from tracklight.analysis.profiles.attribution import collect_gap_frames
 from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.analysis.profiles.steps import analyze_steps
 
@@ -50,7 +50,7 @@ def test_share_of_frames_equals_raw_events() -> None:
     trace = open_file("tcpu.pt.trace.json.gz")
     analysis = analyze_steps(trace)
     known = analysis.event_parts >= 0
-    found = find_gap_frames(trace, known, analysis.steps.spans)
+    found = collect_gap_frames(trace, known, analysis.steps.spans)
     raw = read_raw(DATA / "tcpu.pt.trace.json.gz")
     frames = [(e.start_ps, e.end_ps) for e in raw if e.category == "python_function"]
     others = [

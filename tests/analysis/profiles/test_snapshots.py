@@ -19,7 +19,7 @@ from tracklight.analysis.profiles.memory.snapshots import (
     MemoryCategory,
     analyze_snapshot,
     classify_stack,
-    find_user_frame,
+    describe_user_frame,
 )
 from tracklight.formats.profiles.memory_profiles import StackFrame, parse_cuda_snapshot
 
@@ -117,7 +117,7 @@ def test_failed_call_is_reported() -> None:
     snapshot = parse_cuda_snapshot(allocator.dump())
     (failed,) = analyze_snapshot(snapshot)[0].out_of_memory
     assert (failed.requested_bytes, failed.free_bytes, failed.call) == (1 << 40, 77, 2)
-    assert find_user_frame(snapshot.stacks[failed.stack]) == "<module> /home/me/train.py:20"
+    assert describe_user_frame(snapshot.stacks[failed.stack]) == "<module> /home/me/train.py:20"
 
 
 @pytest.mark.parametrize("category", sorted(STACKS))

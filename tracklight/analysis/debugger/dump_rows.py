@@ -109,7 +109,7 @@ class Neighborhood(Generic[NodeT]):
     """Whether nodes were left out to stay below the limit."""
 
 
-def find_neighborhood(
+def build_neighborhood(
     center: NodeT,
     get_inputs: Callable[[NodeT], Iterable[NodeT]],
     get_consumers: Callable[[NodeT], Iterable[NodeT]],

@@ -164,7 +164,7 @@ class Evaluator:
         """
         rows = len(chunk.predictions)
         _check_lengths(chunk, rows)
-        keep = self._find_valid_rows(chunk, rows)
+        keep = self._select_valid_rows(chunk, rows)
         if chunk.weights is None:
             weights = np.ones(rows)
         else:
@@ -224,12 +224,12 @@ class Evaluator:
         estimates = self.model.estimate(slices, self.encoder.keys.index(background), counts)
         keys = self.encoder.keys
         result = build_result(keys, counts, estimates, self.config.resampling, self.warnings())
-        kept = self.find_kept_slices()
+        kept = self.select_kept_slices()
         small = np.flatnonzero(counts < self.config.min_slice_size).tolist()
         chosen = result.select(slices=kept.tolist())
         return replace(chosen, omitted=tuple(dict.fromkeys(keys[at] for at in small)))
 
-    def find_kept_slices(self) -> Int64:
+    def select_kept_slices(self) -> Int64:
         """Return the numbers of the slices of the result, in its order.
 
         These are the slices that are large enough, by specification and value. A slice of several
@@ -246,7 +246,7 @@ class Evaluator:
         """Return a sentence for each kind of row that was left out."""
         return [_describe_dropped(kind, count) for kind, count in self._dropped.items()]
 
-    def _find_valid_rows(self, chunk: Chunk, rows: int) -> NDArray[np.bool_]:
+    def _select_valid_rows(self, chunk: Chunk, rows: int) -> NDArray[np.bool_]:
         keep = np.ones(rows, bool)
         checks = {
             "prediction": chunk.predictions,

@@ -426,7 +426,7 @@ class ScoreHistogram:
         self._sums.replace(merged.reshape(*values.shape[:2], 2 * len(starts)))
         self.is_exact = False
 
-    def find_bins(self, scores: NDArray[Any]) -> Int64:
+    def assign_bins(self, scores: NDArray[Any]) -> Int64:
         """Return the bin of each score."""
         assert self.edges is not None
         bins = np.searchsorted(self.edges, scores.astype(np.float64, copy=False), side="left")
@@ -437,7 +437,7 @@ class ScoreHistogram:
 
     def add(self, rows: WeightedRows, labels: NDArray[Any], scores: NDArray[Any]) -> None:
         """Count rows; `reserve` must have been called with the number of slices."""
-        self._sums.add(rows, labels.astype(np.int64) * self.bins + self.find_bins(scores))
+        self._sums.add(rows, labels.astype(np.int64) * self.bins + self.assign_bins(scores))
 
     def get(self, slices: int) -> Float64:
         """Return the counts of the first slices: (slices, replicates, label, bin)."""
@@ -560,7 +560,7 @@ def score_distribution(counts: Float64, edges: Float64, buckets: int = 50) -> Sc
     """
     low, high = min(0.0, float(edges[0])), max(1.0, float(edges[-1]))
     bounds = np.linspace(low, high, buckets + 1)
-    at = _find_buckets(np.append(edges, high), bounds)
+    at = _assign_buckets(np.append(edges, high), bounds)
     negative, positive = (
         np.bincount(at, values, minlength=buckets)[:buckets] for values in (counts[0], counts[1])
     )
@@ -584,7 +584,7 @@ def _descending_thresholds(edges: Float64) -> Float64:
     return np.concatenate([[np.inf], edges[::-1], [-np.inf]])
 
 
-def _find_buckets(values: Float64, bounds: Float64) -> NDArray[Any]:
+def _assign_buckets(values: Float64, bounds: Float64) -> NDArray[Any]:
     """Return the bucket ``(a, b]`` of each value; the first one includes its lower bound."""
     at = np.searchsorted(bounds, values, side="left") - 1
     return np.clip(at, 0, len(bounds) - 2)

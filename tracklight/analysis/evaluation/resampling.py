@@ -270,12 +270,12 @@ class Resampling:
         with np.errstate(invalid="ignore"):
             spread = replicates.std(axis=0, ddof=1)
         if self.method == "bootstrap" and self.min_defined < 1:
-            spread = np.where(np.isnan(spread), self._find_defined_spread(replicates), spread)
+            spread = np.where(np.isnan(spread), self._compute_defined_spread(replicates), spread)
         if self.method == "jackknife":
             spread = spread * (self.samples - 1) / math.sqrt(self.samples)
         return np.asarray(spread, np.float64)
 
-    def _find_defined_spread(self, replicates: Float64) -> Float64:
+    def _compute_defined_spread(self, replicates: Float64) -> Float64:
         """Return the standard deviation of the values that are defined; NaN if these are few."""
         defined = np.isfinite(replicates)
         count = defined.sum(axis=0)

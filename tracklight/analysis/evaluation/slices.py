@@ -73,7 +73,7 @@ class Buckets:
         if self.width is not None and not self.width > 0:
             raise UsageError(f"the width of buckets must be positive, not {self.width}")
 
-    def find_edges(self, values: Float64) -> tuple[float, ...]:
+    def compute_edges(self, values: Float64) -> tuple[float, ...]:
         """Return the edges for a column or a sample of it; NaN and infinities are ignored."""
         if self.edges is not None:
             return self.edges
@@ -278,7 +278,7 @@ class SliceEncoder:
             return factorize(name, data, MAX_SLICES)
         values = _to_numbers(name, data)
         if (name, rule) not in self._edges:
-            self._edges[name, rule] = rule.find_edges(values)
+            self._edges[name, rule] = rule.compute_edges(values)
         edges = self._edges[name, rule]
         codes = np.searchsorted(np.asarray(edges, np.float64), values, side="right")
         labels = [format_bucket(edges, bucket) for bucket in range(len(edges) + 1)]
@@ -300,7 +300,7 @@ class SliceEncoder:
             missing |= part.codes < 0
             combined = combined * max(len(part.values), 1) + part.codes
         combined[missing] = -1
-        present, inverse = _find_present(combined, size)
+        present, inverse = _list_present(combined, size)
         numbers = np.empty(len(present), np.int64)
         for at, code in enumerate(present.tolist()):
             if code < 0:
@@ -331,7 +331,7 @@ class SliceEncoder:
         return numbers[key]
 
 
-def _find_present(combined: Int64, size: int) -> tuple[Int64, Int64]:
+def _list_present(combined: Int64, size: int) -> tuple[Int64, Int64]:
     """Return the distinct codes, and the position of each row's code among them."""
     if size > max(len(combined), 1 << 16):
         present, inverse = np.unique(combined, return_inverse=True)

@@ -186,9 +186,9 @@ class EvaluationLibrary:
                 "fairness.no_path", '"{tag}" holds no path of an evaluation', tag=entry.tag
             )
         text = path.decode("utf-8", "surrogateescape")
-        return join_path(self._find_run_folder(entry.run), text)
+        return join_path(self._get_run_folder(entry.run), text)
 
-    def _find_run_folder(self, run: str) -> str:
+    def _get_run_folder(self, run: str) -> str:
         for root in self._log.roots:
             name = root.get_run_name("")
             if run == name:

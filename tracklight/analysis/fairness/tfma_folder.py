@@ -241,7 +241,7 @@ def _build_evaluation(
     result = EvaluationResult(
         slices=rows,
         columns=columns,
-        counts=_find_counts(columns, value),
+        counts=_get_example_counts(columns, value),
         value=value,
         lower=lower,
         upper=upper,
@@ -311,7 +311,7 @@ def _name_column(key: TfmaKey, *, short: bool) -> MetricColumn:
     return MetricColumn(name, threshold, key.output or None)
 
 
-def _find_counts(columns: Sequence[MetricColumn], value: Float64) -> Int64:
+def _get_example_counts(columns: Sequence[MetricColumn], value: Float64) -> Int64:
     for name in ("example_count", "weighted_example_count"):
         for at, column in enumerate(columns):
             if column.metric == name:

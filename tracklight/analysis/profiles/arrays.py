@@ -85,7 +85,7 @@ def unique_counts(values: Int64) -> tuple[Int64, Int64]:
     return ordered[first], np.diff(np.append(first, len(values)))
 
 
-def find_largest(values: Int64, count: int) -> Int64:
+def select_largest(values: Int64, count: int) -> Int64:
     """Return the positions of the largest values, largest first and equal ones in order."""
     if len(values) > count:
         least = np.partition(values, len(values) - count)[len(values) - count]

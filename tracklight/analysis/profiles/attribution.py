@@ -33,12 +33,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import (
-    find_largest,
     intersect_intervals,
     locate_in_spans,
     measure_coverage,
     merge_intervals,
     merge_spans,
+    select_largest,
     unique_inverse,
 )
 from tracklight.analysis.profiles.trace import Trace
@@ -252,9 +252,9 @@ def attribute_device_events(
         for key in CORRELATION_KEYS:
             by_time[trace.get_int_args(key)[0]] = False
     steps[by_time] = locate_in_spans(spans, trace.start_ps[by_time])
-    for enclosing, enclosed in _iter_enclosed(trace, _find_module_steps(trace, spans, markers)):
+    for enclosing, enclosed in _iter_enclosed(trace, _assign_module_steps(trace, spans, markers)):
         steps[enclosed] = enclosing
-    for enclosing, enclosed in _iter_enclosed(trace, _find_annotation_steps(trace, names)):
+    for enclosing, enclosed in _iter_enclosed(trace, _assign_annotation_steps(trace, names)):
         steps[enclosed] = enclosing
     times = _get_issue_times(trace, launches, markers)
     is_known = is_work[launched]
@@ -293,7 +293,7 @@ def count_complete_steps(device_steps: Int64, count: int) -> int:
     return count
 
 
-def _find_annotation_steps(trace: Trace, names: tuple[str, ...]) -> tuple[Int64, Int64]:
+def _assign_annotation_steps(trace: Trace, names: tuple[str, ...]) -> tuple[Int64, Int64]:
     """Return annotations on a device that are named after a step, and their steps."""
     number = {name: at for at, name in enumerate(names)}
     if len(number) < len(names):  # names do not identify steps
@@ -304,7 +304,7 @@ def _find_annotation_steps(trace: Trace, names: tuple[str, ...]) -> tuple[Int64,
     return events, step_of_name[trace.name[events]]
 
 
-def _find_module_steps(trace: Trace, spans: Int64, markers: Int64) -> tuple[Int64, Int64]:
+def _assign_module_steps(trace: Trace, spans: Int64, markers: Int64) -> tuple[Int64, Int64]:
     """Return runs of XLA modules on a device, and the steps that started them."""
     events, ids = trace.get_int_args(_RUN_ID)
     on_device = trace.on_device[events]
@@ -524,7 +524,7 @@ def mask_python_frames(trace: Trace) -> Bool:
     return (is_frame | trace.match_categories(_PYTHON_CATEGORY)) & ~trace.on_device
 
 
-def find_gap_frames(trace: Trace, known: Bool, spans: Int64) -> GapFrames:
+def collect_gap_frames(trace: Trace, known: Bool, spans: Int64) -> GapFrames:
     """Return the innermost Python frames that ran while no known event did.
 
     Args:
@@ -533,19 +533,19 @@ def find_gap_frames(trace: Trace, known: Bool, spans: Int64) -> GapFrames:
         spans: Interval set to look at.
     """
     frames = np.flatnonzero(mask_python_frames(trace))
-    gaps = _find_gaps(trace, known, spans)
+    gaps = _list_gaps(trace, known, spans)
     if not len(frames) or not len(gaps):
         return GapFrames(0.0, -1)
     # The thread whose frames cover most of the time is the one that drives the program.
     time = np.bincount(trace.track[frames], trace.duration_ps[frames].astype(float))
     frames = frames[trace.track[frames] == np.argmax(time)]
-    gaps = gaps[find_largest(gaps[:, 1] - gaps[:, 0], _MAX_GAPS)]
+    gaps = gaps[select_largest(gaps[:, 1] - gaps[:, 0], _MAX_GAPS)]
     starts, ends = trace.start_ps[frames], trace.end_ps[frames]
     length = gaps[:, 1] - gaps[:, 0]
     parts = np.arange(1, 2 * _TIMES_PER_GAP, 2)
     times = gaps[:, :1] + length[:, np.newaxis] * parts // (2 * _TIMES_PER_GAP)
     weight = np.repeat(length // _TIMES_PER_GAP, _TIMES_PER_GAP)
-    positions = _find_innermost(starts, ends, times.ravel())
+    positions = _locate_innermost(starts, ends, times.ravel())
     weights: Counter[int] = Counter()
     by_name: Counter[int] = Counter()
     for position, each in zip(positions.tolist(), weight.tolist(), strict=True):
@@ -561,7 +561,7 @@ def find_gap_frames(trace: Trace, known: Bool, spans: Int64) -> GapFrames:
     return GapFrames(sum(weights.values()) / total, longest)
 
 
-def _find_gaps(trace: Trace, known: Bool, spans: Int64) -> Int64:
+def _list_gaps(trace: Trace, known: Bool, spans: Int64) -> Int64:
     """Return when no known event ran, as an interval set within spans."""
     window = merge_intervals(spans)
     if not len(window):
@@ -571,7 +571,7 @@ def _find_gaps(trace: Trace, known: Bool, spans: Int64) -> Int64:
     return intersect_intervals(merge_intervals(edges.reshape(-1, 2)), window)
 
 
-def _find_innermost(starts: Int64, ends: Int64, times_ps: Int64) -> Int64:
+def _locate_innermost(starts: Int64, ends: Int64, times_ps: Int64) -> Int64:
     """Return the position of the last frame to start of those that run at each time, -1 for none.
 
     Frames are sorted by start.

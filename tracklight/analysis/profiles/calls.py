@@ -190,7 +190,7 @@ def merge_paths(nesting: Nesting, name: Int32 | Int64) -> tuple[Int64, Int64, In
     return node, np.concatenate(parents), np.concatenate(names)
 
 
-def find_launchers(trace: Trace, nesting: Nesting) -> tuple[Int64, Int64]:
+def match_launchers(trace: Trace, nesting: Nesting) -> tuple[Int64, Int64]:
     """Return device events and the rows of the events that launched them.
 
     Of PyTorch's events, an external id names the op that ran during the launch. Otherwise, a
@@ -207,7 +207,7 @@ def find_launchers(trace: Trace, nesting: Nesting) -> tuple[Int64, Int64]:
     calls, targets = calls[is_new], targets[is_new]
     rows = row_of[calls]
     is_unknown = rows < 0
-    rows[is_unknown] = _find_enclosing(trace, nesting, calls[is_unknown])
+    rows[is_unknown] = _locate_enclosing(trace, nesting, calls[is_unknown])
     is_known = rows >= 0
     return np.append(kernels, targets[is_known]), np.append(launchers, rows[is_known])
 
@@ -228,7 +228,7 @@ def _pair_by_external_id(trace: Trace, row_of: Int64) -> tuple[Int64, Int64]:
     return kernels[is_known], rows[is_known]
 
 
-def _find_enclosing(trace: Trace, nesting: Nesting, calls: Int64) -> Int64:
+def _locate_enclosing(trace: Trace, nesting: Nesting, calls: Int64) -> Int64:
     """Return the innermost event that runs when each call starts, -1 for none."""
     rows = np.searchsorted(nesting.events, calls) - 1
     track, start, end = trace.track, trace.start_ps, trace.end_ps
@@ -376,7 +376,7 @@ def _merge_duplicates(trace: Trace, nesting: Nesting) -> Nesting:
 
 def _sum_device_time(trace: Trace, nesting: Nesting) -> Int64:
     """Return the time of the device work that each event launched itself."""
-    kernels, rows = find_launchers(trace, nesting)
+    kernels, rows = match_launchers(trace, nesting)
     device_ps = np.zeros(len(nesting.events), np.int64)
     np.add.at(device_ps, rows, trace.duration_ps[kernels])
     return device_ps
@@ -444,7 +444,7 @@ def _summarize_modules(trace: Trace) -> Operators:
     nesting = nest_events(trace, is_module)
     # Device work belongs to the innermost module around the op that launched it.
     operators = nest_events(trace, _mask_operators(trace) | is_module)
-    kernels, rows = find_launchers(trace, operators)
+    kernels, rows = match_launchers(trace, operators)
     row_of_module = np.full(len(operators.events), -1, np.int64)
     row_of_module[is_module[operators.events]] = np.arange(len(nesting.events))
     module_of = propagate_down(operators, row_of_module)
@@ -586,7 +586,7 @@ def _build_device_tree(
     trace: Trace, steps: Steps, selection: CallSelection, mask: Bool
 ) -> CallTree:
     nesting = nest_events(trace, mask)
-    kernels, rows = find_launchers(trace, nesting)
+    kernels, rows = match_launchers(trace, nesting)
     launcher = np.full(len(trace), -1, np.int64)
     launcher[kernels] = rows
     kernels = np.flatnonzero(_mask_kernels(trace, steps, selection))

@@ -109,8 +109,8 @@ def list_collectives(trace: Trace) -> Collectives:
         group=[args.get_text("process_group", at) for at in range(len(events))],
         group_size=args.get_ints("group_size", 0),
         bytes=np.array([args.get_bytes(kind, at) for at, kind in enumerate(kinds)], np.float64),
-        algorithm=[_find_token(name, _ALGORITHMS) for name in names],
-        protocol=[_find_token(name, _PROTOCOLS) for name in names],
+        algorithm=[_get_token(name, _ALGORITHMS) for name in names],
+        protocol=[_get_token(name, _PROTOCOLS) for name in names],
         sequence=args.get_ints("sequence", -1),
         start_ps=start,
         end_ps=end,
@@ -167,7 +167,7 @@ def _get_kind(name: str) -> str:
     return next((kind for text, kind in _KINDS.items() if text in plain), OTHER_KIND)
 
 
-def _find_token(name: str, tokens: Sequence[str]) -> str:
+def _get_token(name: str, tokens: Sequence[str]) -> str:
     words = f"_{name.partition('(')[0].upper()}_"
     return next((token for token in tokens if f"_{token}_" in words), "")
 

@@ -30,7 +30,7 @@ from tracklight.analysis.profiles.memory.snapshots import (
     DeviceMemory,
     analyze_buffers,
     analyze_snapshot,
-    find_user_frame,
+    describe_user_frame,
 )
 from tracklight.analysis.profiles.ops import (
     EventOps,
@@ -427,7 +427,7 @@ class ProfileData:
                 _PeakRow(
                     allocator=f"GPU {device.device}",
                     category=group.category.name.lower(),
-                    location=find_user_frame(stacks[group.stack]),
+                    location=describe_user_frame(stacks[group.stack]),
                     bytes=group.bytes,
                     occurrences=group.occurrences,
                 )

@@ -125,7 +125,7 @@ def resolve_buckets(
     """Return the rules of `make_slice_spec` with fixed edges, which do not depend on other rows."""
     resolved = {}
     for name, rule in make_slice_spec(table, columns, buckets).buckets.items():
-        edges = rule.find_edges(table.get_column(name).to_float64())
+        edges = rule.compute_edges(table.get_column(name).to_float64())
         if edges:
             resolved[name] = Buckets(edges=edges)
     return resolved

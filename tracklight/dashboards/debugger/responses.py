@@ -13,7 +13,7 @@ from tracklight.analysis.debugger import AlertKind, HealthAlert
 from tracklight.analysis.debugger.dump import DebugDump, TensorSummary, describe_array
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.dump_comparison import compare_dumps
-from tracklight.analysis.debugger.dump_rows import DumpAlerts, EventRows, find_neighborhood
+from tracklight.analysis.debugger.dump_rows import DumpAlerts, EventRows, build_neighborhood
 from tracklight.analysis.debugger.library import Analysis
 from tracklight.analysis.debugger.recording import Recording, RecordingAnalysis, make_source_line
 from tracklight.analysis.source import Sentence
@@ -333,7 +333,7 @@ def _make_tensor_neighborhood(analysis: RecordingAnalysis, row: int) -> Neighbor
     for index, tensor in enumerate(tensors):
         for source in tensor.inputs:
             consumers.setdefault(source, []).append(index)
-    found = find_neighborhood(
+    found = build_neighborhood(
         row,
         lambda it: [source for source in tensors[it].inputs if 0 <= source < len(tensors)],
         lambda it: consumers.get(it, ()),
@@ -625,7 +625,7 @@ def _make_op_neighborhood(
     health_by_op: dict[str, int] = {}
     for (name, _), state in health.items():
         health_by_op[name] = max(state, health_by_op.get(name, 0))
-    found = find_neighborhood(
+    found = build_neighborhood(
         center.name,
         lambda name: [it for it in _list_input_names(ops[name]) if it in ops],
         lambda name: consumers.get(name, ()),

@@ -212,7 +212,7 @@ class Fairness(Dashboard):
     def plots(self, request: PlotsRequest) -> PlotsResponse:
         """Return ROC, PR and calibration curves, score distributions and confusion matrices."""
         models = self._library.load(self._library.get_entry(request.id))
-        return make_plots(find_model(models, request.model), request)
+        return make_plots(get_model(models, request.model), request)
 
     def history(self, request: FairnessHistoryRequest) -> FairnessHistoryResponse:
         """Return a metric of some slices at each step."""
@@ -230,7 +230,7 @@ class Fairness(Dashboard):
     def datapoints(self, request: SliceDatapointsRequest) -> SliceDatapointsResponse:
         """Return the file and the conditions by which What-If shows the rows of a slice."""
         entry = self._library.get_entry(request.id)
-        stored = find_model(self._library.load(entry), request.model).stored
+        stored = get_model(self._library.load(entry), request.model).stored
         response = make_datapoints(stored, request.slice, self._data_files)
         if entry.kind != "logged":
             response.prediction = []  # TFMA calls a model; its data has no predictions
@@ -239,7 +239,7 @@ class Fairness(Dashboard):
     def export(self, request: FairnessExportRequest) -> Blob:
         """Return a result as CSV or JSON, or as a section of a model card in Markdown."""
         models = self._library.load(self._library.get_entry(request.id))
-        stored = find_model(models, request.model).stored
+        stored = get_model(models, request.model).stored
         return write_result(stored, request.format, request.baseline)
 
     def export_static(self, runs: Sequence[str]) -> Iterator[ExportPart]:
@@ -275,7 +275,7 @@ class Fairness(Dashboard):
 
     def _load(self, id_: str, model: str | None) -> EvaluationResult:
         models = self._library.load(self._library.get_entry(id_))
-        return find_model(models, model).stored.result
+        return get_model(models, model).stored.result
 
     def _make_history(
         self, cursor: str, request: FairnessHistoryRequest, entries: Sequence[EvaluationEntry]
@@ -335,7 +335,7 @@ def _make_row(entry: EvaluationEntry) -> EvaluationRow:
 _MAX_ATTRIBUTIONS = 20_000
 
 
-def find_model(models: Sequence[ModelEvaluation], name: str | None) -> ModelEvaluation:
+def get_model(models: Sequence[ModelEvaluation], name: str | None) -> ModelEvaluation:
     """Return the model of that name; the first one by default.
 
     Raises:
@@ -366,7 +366,7 @@ def make_result(
     Raises:
         UsageError: There is no such model or column.
     """
-    model = find_model(models, name)
+    model = get_model(models, name)
     stored = model.stored
     result = select_columns(stored.result, columns)
     plots = stored.plots

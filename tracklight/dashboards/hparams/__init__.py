@@ -118,11 +118,11 @@ class HParams(Dashboard):
 
     def trials(self, request: TrialsRequest) -> TrialsResponse:
         """Return one page of the trials that match, and a sample of them for plots."""
-        return make_trials_response(self._find_rows(request), request)
+        return make_trials_response(self._select_trials(request), request)
 
     def facets(self, request: FacetsRequest) -> FacetsResponse:
         """Return the distributions of some columns, of all trials and of those that match."""
-        return make_facets_response(self._find_rows(request), request)
+        return make_facets_response(self._select_trials(request), request)
 
     def importance(self, request: ImportanceRequest) -> ImportanceResponse:
         """Return the importance of each hyperparameter for a metric, and how reliable it is."""
@@ -143,12 +143,12 @@ class HParams(Dashboard):
     ) -> tuple[SessionTable, Int64]:
         """Return a table, and the rows that are named or match a query, in its order."""
         if query is not None:
-            rows = self._find_rows(query)
+            rows = self._select_trials(query)
             return rows.trials.table, rows.ordered
         table = self._get_table(request).table
         return table, select_rows(table, names)
 
-    def _find_rows(self, query: TrialQuery) -> TrialRows:
+    def _select_trials(self, query: TrialQuery) -> TrialRows:
         """Return the rows that match; those of the last queries are kept until the log changes."""
         trials = self._get_table(query)
         plain = msgspec.convert(query, TrialQuery, from_attributes=True)

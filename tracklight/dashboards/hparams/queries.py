@@ -106,7 +106,9 @@ class TrialTable:
         snapshot = self.table.snapshot
         if not snapshot.metrics or (query.study is None and len(snapshot.studies) > 1):
             return None
-        metric = snapshot.find_metric(query.objective or "") or _find_default(snapshot.metrics)
+        metric = snapshot.find_metric(query.objective or "") or _get_default_metric(
+            snapshot.metrics
+        )
         return metric, (query.goal or metric.goal) == "min"
 
     def _make_column(self, key: str) -> TrialColumn | None:
@@ -145,7 +147,7 @@ class TrialTable:
         return TrialColumn(status, names, np.zeros(len(status), np.bool_))
 
 
-def _find_default(metrics: Sequence[Metric]) -> Metric:
+def _get_default_metric(metrics: Sequence[Metric]) -> Metric:
     """Return the metric that the page shows first."""
     declared = next((metric for metric in metrics if metric.is_declared), None)
     validation = (it for it in metrics if _VALIDATION.search(f"{it.group} {it.label}"))
@@ -335,7 +337,7 @@ def make_trials_response(rows: TrialRows, request: TrialsRequest) -> TrialsRespo
     keys |= {f"metric:{metric.key}" for metric in table.snapshot.metrics[:_DEFAULT_METRICS]}
     if table.snapshot.metrics:
         objective = table.snapshot.find_metric(request.objective or "")
-        keys.add(f"metric:{(objective or _find_default(table.snapshot.metrics)).key}")
+        keys.add(f"metric:{(objective or _get_default_metric(table.snapshot.metrics)).key}")
     listed = [
         metric
         for at, metric in enumerate(table.snapshot.metrics)
@@ -393,7 +395,7 @@ def _make_number_facet(item: FacetRequest, column: TrialColumn, mask: Bool, bins
     is_finite = np.isfinite(column.values)
     values = column.values[is_finite]
     low, high = get_finite_range(values)
-    at = _find_bins(item, values, bins)
+    at = _assign_bins(item, values, bins)
     return Facet(
         key=item.key,
         low=low,
@@ -405,7 +407,7 @@ def _make_number_facet(item: FacetRequest, column: TrialColumn, mask: Bool, bins
     )
 
 
-def _find_bins(item: FacetRequest, values: Float64, bins: int) -> Int64:
+def _assign_bins(item: FacetRequest, values: Float64, bins: int) -> Int64:
     """Return the bin of each value, as on the axes of the page."""
     if not len(values):
         return np.zeros(0, np.int64)

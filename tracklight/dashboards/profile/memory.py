@@ -24,7 +24,7 @@ from tracklight.analysis.profiles.memory.snapshots import (
     analyze_buffers,
     analyze_snapshot,
     classify_stack,
-    find_user_frame,
+    describe_user_frame,
     format_frame,
 )
 from tracklight.analysis.profiles.trace import PS_PER_MS
@@ -370,7 +370,7 @@ def _make_snapshot_device(memory: DeviceMemory, snapshot: CudaSnapshot) -> Snaps
                 ms=float(memory.ms[each.call + 1]),
                 requested_bytes=each.requested_bytes,
                 free_bytes=each.free_bytes if each.free_bytes >= 0 else None,
-                location=find_user_frame(snapshot.stacks[each.stack]),
+                location=describe_user_frame(snapshot.stacks[each.stack]),
             )
             for each in memory.out_of_memory[:_MAX_OUT_OF_MEMORY]
         ],
@@ -382,7 +382,7 @@ def _make_live_columns(memory: DeviceMemory, snapshot: CudaSnapshot) -> LiveColu
     stacks = [snapshot.stacks[group.stack] for group in groups]
     return LiveColumns(
         categories=[group.category.name.lower() for group in groups],
-        locations=[find_user_frame(stack) for stack in stacks],
+        locations=[describe_user_frame(stack) for stack in stacks],
         stacks=["\n".join(map(format_frame, stack)) for stack in stacks],
         bytes=np.array([group.bytes for group in groups], np.float64),
         counts=np.array([group.occurrences for group in groups], np.int32),

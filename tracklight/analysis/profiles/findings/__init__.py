@@ -16,14 +16,14 @@ import msgspec
 import numpy as np
 
 from tracklight.analysis.profiles.arrays import (
-    find_largest,
     locate_in_spans,
     merge_intervals,
     merge_spans,
+    select_largest,
     split_by_spans,
     subtract_intervals,
 )
-from tracklight.analysis.profiles.attribution import find_gap_frames
+from tracklight.analysis.profiles.attribution import collect_gap_frames
 from tracklight.analysis.profiles.findings.advice import FINDING_TITLES, PYTHON_TITLE, get_advice
 from tracklight.analysis.profiles.kernels import Precision
 from tracklight.analysis.profiles.steps import StepAnalysis, StepPart, Steps
@@ -146,7 +146,7 @@ def _collect_evidence(trace: Trace, mask: Bool, steps: Steps) -> Evidence:
     events = events[_locate_steps(steps, trace.start_ps[events]) >= 0]
     if not len(events):
         return Evidence([], 0, "", *_get_total_span(steps))
-    longest = events[find_largest(trace.duration_ps[events], _MAX_EVIDENCE_ROWS)]
+    longest = events[select_largest(trace.duration_ps[events], _MAX_EVIDENCE_ROWS)]
     rows = [_make_evidence_row(trace, event) for event in longest.tolist()]
     name_time = np.bincount(trace.name[events], trace.duration_ps[events].astype(float))
     query = f'"{trace.names[int(np.argmax(name_time))]}"'
@@ -166,7 +166,7 @@ def _collect_gap_evidence(trace: Trace, known: Bool, steps: Steps) -> Evidence:
     start, latest_end = trace.start_ps[events], np.maximum.accumulate(trace.end_ps[events])
     busy = merge_spans(start, trace.end_ps[events])
     gaps, _ = split_by_spans(subtract_intervals(merge_intervals(steps.spans), busy), steps.spans)
-    longest = find_largest(gaps[:, 1] - gaps[:, 0], _MAX_EVIDENCE_ROWS)
+    longest = select_largest(gaps[:, 1] - gaps[:, 0], _MAX_EVIDENCE_ROWS)
     last = _get_last_ending(trace.end_ps[events], latest_end)
     rows = []
     for gap_start, gap_end in gaps[longest].tolist():
@@ -356,7 +356,7 @@ def _check_other(data: FindingInput) -> Iterator[Finding]:
     has_part = data.analysis.event_parts >= 0
     evidence = _collect_gap_evidence(data.trace, has_part, data.analysis.steps)
     finding = _make_finding(data, "other", time_ms, evidence)
-    frames = find_gap_frames(data.trace, has_part, data.analysis.steps.spans)
+    frames = collect_gap_frames(data.trace, has_part, data.analysis.steps.spans)
     if frames.share >= _MIN_FRAME_SHARE:
         line = data.trace.names[data.trace.name[frames.longest]].removeprefix("$")
         what = Message.format(

@@ -124,7 +124,7 @@ def format_frame(frame: StackFrame) -> str:
     return f"{frame.function} {location}".strip().removesuffix(" ??")
 
 
-def find_user_frame(stack: Sequence[StackFrame]) -> str:
+def describe_user_frame(stack: Sequence[StackFrame]) -> str:
     """Return the innermost frame of the user's code, or else the most telling; "" for no stack."""
     in_python = [frame for frame in stack if frame.line > 0 and frame.file]
     own = [frame for frame in in_python if not _INSTALLED_CODE.search(frame.file)]
