@@ -63,16 +63,8 @@ class FeatureStatistics:
     """Of lists: bins of their lengths."""
     length_histogram: Int64
     """Rows by the number of their items."""
-
-    @property
-    def non_uniformity(self) -> float:
-        """1 minus the entropy of the histogram divided by its maximum."""
-        if len(self.histogram) < 2 or not self.histogram.sum():
-            return 0.0
-        share = self.histogram / self.histogram.sum()
-        positive = share[share > 0]
-        entropy = -float(np.sum(positive * np.log(positive)))
-        return 1 - entropy / float(np.log(len(self.histogram)))
+    non_uniformity: float
+    """1 minus the entropy of the bins or of all values, divided by its maximum."""
 
     @property
     def warnings(self) -> list[str]:
@@ -151,6 +143,7 @@ def _describe_numbers(column: DataColumn, values: Float64, missing: int) -> Feat
         quantiles=quantiles,
         length_edges=length_edges,
         length_histogram=length_histogram,
+        non_uniformity=compute_non_uniformity(histogram),
     )
 
 
@@ -202,7 +195,18 @@ def _describe_categories(column: DataColumn, missing: int) -> FeatureStatistics:
         quantiles=np.empty(0),
         length_edges=length_edges,
         length_histogram=length_histogram,
+        non_uniformity=compute_non_uniformity(counts),
     )
+
+
+def compute_non_uniformity(counts: Int64) -> float:
+    """Return 1 minus the entropy of counts divided by its maximum; 0 for fewer than two counts."""
+    if len(counts) < 2 or not counts.sum():
+        return 0.0
+    share = counts / counts.sum()
+    positive = share[share > 0]
+    entropy = -float(np.sum(positive * np.log(positive)))
+    return 1 - entropy / float(np.log(len(counts)))
 
 
 def count_values(column: DataColumn) -> tuple[list[str], Int64]:

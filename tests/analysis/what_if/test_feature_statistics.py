@@ -1,0 +1,28 @@
+"""Statistics of features, compared with NumPy and pandas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracklight.analysis.tables.columns import make_column
+from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.feature_statistics import compute_statistics
+
+
+def test_non_uniformity_counts_all_categories() -> None:
+    counts = np.arange(1, 41)
+    texts = [f"v{value}" for value in np.repeat(np.arange(40), counts)]
+    (found,) = compute_statistics(DataTable([make_column("x", texts)]), ["x"])
+    share = counts / counts.sum()
+    entropy = -np.sum(share * np.log(share))
+    assert found.non_uniformity == pytest.approx(1 - entropy / np.log(40))
+    assert len(found.histogram) == 20
+
+
+def test_non_uniformity_of_numbers_is_that_of_their_bins() -> None:
+    numbers = np.random.default_rng(0).exponential(size=500)
+    (found,) = compute_statistics(DataTable([make_column("x", numbers.tolist())]), ["x"])
+    share = np.histogram(numbers, 10)[0] / 500
+    share = share[share > 0]
+    assert found.non_uniformity == pytest.approx(1 + np.sum(share * np.log(share)) / np.log(10))
