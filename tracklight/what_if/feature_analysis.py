@@ -65,15 +65,16 @@ class FeatureAnalysis(SessionBase):
             options.update(values=values, value_range=value_range)
         elif values is not None or value_range is not None:
             raise UsageError("values and value_range need a single feature")
-        grids = []
-        for labels in groups:
-            parsed = [feature_effects.parse_label(table, label) for label in labels]
-            grids.append(
-                [
-                    feature_effects.make_grid(table.get_column(name), index=index, **options)
-                    for name, index in parsed
-                ]
-            )
+        parsed = [[feature_effects.parse_label(table, label) for label in g] for g in groups]
+        names = {name for group in parsed for name, _ in group}
+        columns = {name: workspace.get_active_column(name) for name in names}
+        grids = [
+            [
+                feature_effects.make_grid(columns[name], index=index, **options)
+                for name, index in group
+            ]
+            for group in parsed
+        ]
         if row is not None:
             table.check_row(row)
             rows = np.array([row])
@@ -101,7 +102,7 @@ class FeatureAnalysis(SessionBase):
         return [
             [label]
             for name in self.workspace.get_model_features(model)
-            for label in feature_effects.list_varied(self.workspace.table.get_column(name))
+            for label in feature_effects.list_varied(self.workspace.get_active_column(name))
         ]
 
     def feature_statistics(self, features: Sequence[str] | None = None) -> Frame:

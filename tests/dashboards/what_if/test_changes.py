@@ -331,3 +331,14 @@ def test_a_model_that_returns_nan_is_named(tmp_path: Path) -> None:
         wait_for_job(board, board.post("predict", session="x"))
         problem = board.get("about", session="x")["problems"][0]["text"]
         assert problem == 'the model "m" returned NaN for 3 of 10 rows; they have no prediction'
+
+
+def test_the_range_of_partial_dependence_leaves_out_deleted_rows(tmp_path: Path) -> None:
+    table = to_table({"x": [1.0, 2.0, 3.0, 100.0], "label": [0, 1, 0, 1]})
+    workspace = Workspace(table, [wrap_model(lambda c: c["x"] / 200, "m")], label="label")
+    workspace.delete(3)
+    workspace.predict("m")
+    with start_board(tmp_path, DataAccess(workspaces={"data": workspace})) as board:
+        status = board.post("dependence", session="data", model="m", features=["x"])
+        (curve,) = wait_for_job(board, status)["dependence"]
+    assert (min(curve["values"][0]), max(curve["values"][0])) == (1, 3)

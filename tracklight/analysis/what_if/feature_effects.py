@@ -84,7 +84,8 @@ def make_grid(
     """Choose the values at which a feature is evaluated.
 
     Numbers are evenly spaced between the minimum and the maximum of all rows, or at quantiles;
-    integers are rounded. Other features take their most frequent values.
+    integers are rounded. Other features take their most frequent values, without those that occur
+    once unless all do.
 
     Args:
         column: The feature.
@@ -145,7 +146,7 @@ def list_varied(column: DataColumn, items: str = "") -> list[str]:
             return []
         chosen = parse_items(items) if items.strip() else range(_MAX_ITEMS)
         return [f"{column.name}[{item}]" for item in chosen if item < length]
-    if column.type == "string" and len(column.categories) >= len(column):
+    if column.type == "string" and _count_categories(column).max(initial=0) < 2:
         return []
     return [column.name]
 
@@ -210,14 +211,22 @@ def _make_numeric_grid(
 
 
 def list_frequent_values(column: DataColumn, count: int) -> list[Any]:
-    """Return the most frequent values, in descending order of their frequency."""
+    """Return the most frequent values, in descending order of their frequency.
+
+    Strings that occur once are left out, as in the What-If Tool, unless all do.
+    """
     if column.type == "boolean":
         present = column.values if column.missing is None else column.values[~column.missing]
         return [bool(value) for value in np.unique(present)]
-    present = column.values[column.values >= 0]
-    counts = np.bincount(present, minlength=len(column.categories))
+    counts = _count_categories(column)
+    minimum = min(2, counts.max(initial=1))
     order = np.argsort(-counts, kind="stable")[:count]
-    return [column.categories[code] for code in order.tolist() if counts[code]]
+    return [column.categories[code] for code in order.tolist() if counts[code] >= minimum]
+
+
+def _count_categories(column: DataColumn) -> Int64:
+    present = column.values[column.values >= 0]
+    return np.bincount(present, minlength=len(column.categories))
 
 
 def _get_item_column(column: DataColumn, index: int, length: int) -> DataColumn:

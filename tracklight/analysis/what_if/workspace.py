@@ -271,6 +271,11 @@ class Workspace:
         own = self.get_model(name).features
         return [each for each in own if each != self.label] if own else self.features
 
+    def get_active_column(self, name: str) -> DataColumn:
+        """Return a column without deleted rows."""
+        column = self.table.get_column(name)
+        return column if self.is_active.all() else column.take(self.is_active)
+
     def get_space(self, report: ReportSteps | None = None) -> DistanceSpace:
         """Return the features by which rows are compared."""
         names = tuple(self.features)

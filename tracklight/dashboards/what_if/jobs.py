@@ -125,24 +125,26 @@ class WhatIfJobs:
         names = request.features or [
             label
             for name in workspace.get_model_features(request.model)
-            for label in feature_effects.list_varied(table.get_column(name), request.items)
+            for label in feature_effects.list_varied(
+                workspace.get_active_column(name), request.items
+            )
         ]
         if request.is_pair and len(names) != 2:
             raise UsageError("what_if.pair_features", "choose two features for a joint effect")
         if request.value_range is not None and len(names) != 1:
             raise UsageError("what_if.range_features", "choose a range for one feature at a time")
-        grids = []
-        for label in names:
-            name, index = feature_effects.parse_label(table, label)
-            grids.append(
-                feature_effects.make_grid(
-                    table.get_column(name),
-                    points=request.points,
-                    kind=request.grid,
-                    value_range=request.value_range,
-                    index=index,
-                )
+        parsed = [feature_effects.parse_label(table, label) for label in names]
+        columns = {name: workspace.get_active_column(name) for name, _ in parsed}
+        grids = [
+            feature_effects.make_grid(
+                columns[name],
+                points=request.points,
+                kind=request.grid,
+                value_range=request.value_range,
+                index=index,
             )
+            for name, index in parsed
+        ]
         groups = [grids] if request.is_pair else [[grid] for grid in grids]
         rows = _choose_rows(workspace, request)
 

@@ -583,7 +583,7 @@ def make_statistics_response(
 
 def _select_active(workspace: Workspace, name: str) -> DataTable:
     """Return one column without deleted rows."""
-    return workspace.table.select([name]).take(workspace.is_active)
+    return DataTable([workspace.get_active_column(name)])
 
 
 def _make_statistics_row(statistics: FeatureStatistics, column: DataColumn) -> StatisticsRow:
