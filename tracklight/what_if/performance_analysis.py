@@ -211,7 +211,7 @@ class PerformanceAnalysis(SessionBase):
         columns = [slice_by] if isinstance(slice_by, str) else list(slice_by)
         if not columns and strategy != "single":
             raise UsageError(f'the strategy "{strategy}" needs slices; pass slice_by')
-        assignment, counts = count_binary(self.workspace, model, columns, buckets)
+        assignment, counts = count_binary(self.workspace, model, columns, buckets, drop_empty=True)
         choice = choose_thresholds(
             counts, strategy, cost_ratio=cost_ratio, measure=measure, max_gap=max_gap
         )
@@ -275,7 +275,7 @@ class PerformanceAnalysis(SessionBase):
         columns = [slice_by] if isinstance(slice_by, str) else list(slice_by)
         if not columns:
             raise UsageError("a frontier needs slices; pass slice_by")
-        assignment, counts = count_binary(self.workspace, model, columns, buckets)
+        assignment, counts = count_binary(self.workspace, model, columns, buckets, drop_empty=True)
         choices = compute_frontier(counts, measure, cost_ratio=cost_ratio)
         size = len(assignment.names)
         thresholds = [each.thresholds for each in choices]

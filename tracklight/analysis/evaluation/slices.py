@@ -104,12 +104,14 @@ class SliceSpec:
             added.
         where: A filter such as ``age > 60 and sex = 'F'``. Without columns, it defines one slice;
             with columns, the slices are computed within it.
+        missing: The value of rows whose column is missing; by default they are in no slice.
     """
 
     columns: str | Sequence[str] = ()
     buckets: Mapping[str, Buckets] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     where: str | None = None
+    missing: str | None = None
 
     def __post_init__(self) -> None:
         columns = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
@@ -266,7 +268,8 @@ class SliceEncoder:
                 rule = spec.buckets.get(name)
                 if (name, rule) not in factors:
                     factors[name, rule] = self._factorize(name, rule, get_column(columns, name))
-                parts.append(_select_values(factors[name, rule], spec.values.get(name)))
+                part = _name_missing(factors[name, rule], spec.missing)
+                parts.append(_select_values(part, spec.values.get(name)))
             if mask is not None:
                 parts[0] = Categorical(parts[0].values, np.where(mask, parts[0].codes, -1))
                 mask = None
@@ -343,6 +346,13 @@ def _list_present(combined: Int64, size: int) -> tuple[Int64, Int64]:
     positions[present] = np.arange(len(present))
     present = np.where(present == size, -1, present)
     return present, positions[combined]
+
+
+def _name_missing(part: Categorical, name: str | None) -> Categorical:
+    if name is None or not (part.codes < 0).any():
+        return part
+    codes = np.where(part.codes < 0, len(part.values), part.codes)
+    return Categorical([*part.values, name], codes)
 
 
 def _select_values(part: Categorical, chosen: tuple[str, ...] | None) -> Categorical:

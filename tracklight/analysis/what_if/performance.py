@@ -53,6 +53,8 @@ from tracklight.errors import UsageError
 from tracklight.types import Bool, Float64, Int64
 
 DEFAULT_BUCKETS = 4
+#: The slice of rows whose column is missing.
+MISSING = "missing"
 #: Numeric columns with more distinct values are divided into buckets.
 _MAX_PLAIN_VALUES = 20
 #: Tables with fewer rows are evaluated in this process, even if there is a cluster.
@@ -86,7 +88,7 @@ class SliceAssignment:
 def make_slice_spec(
     table: DataTable, columns: Sequence[str], buckets: Mapping[str, Any] | int | None = None
 ) -> SliceSpec:
-    """Return the slices by some columns.
+    """Return the slices by some columns. Missing values have a slice of their own, `MISSING`.
 
     Args:
         table: The data.
@@ -116,7 +118,7 @@ def make_slice_spec(
             limit = rule if rule is not None else _MAX_PLAIN_VALUES
             if distinct > limit:
                 rules[name] = Buckets(count=rule or DEFAULT_BUCKETS)
-    return SliceSpec(tuple(columns), buckets=rules)
+    return SliceSpec(tuple(columns), buckets=rules, missing=MISSING)
 
 
 def resolve_buckets(
@@ -145,7 +147,10 @@ def to_column_data(column: DataColumn) -> ColumnData:
 def assign_slices(
     table: DataTable, columns: Sequence[str], buckets: Mapping[str, Any] | int | None = None
 ) -> SliceAssignment:
-    """Return the slice of each row; without columns all rows are in one slice."""
+    """Return the slice of each row; without columns all rows are in one slice.
+
+    Rows whose column is missing are in the slice `MISSING`.
+    """
     spec = make_slice_spec(table, columns, buckets)
     encoder = SliceEncoder([spec])
     data = {name: to_column_data(table.get_column(name)) for name in columns}
@@ -325,8 +330,17 @@ def count_binary(
     model: str | None,
     slice_by: Sequence[str],
     buckets: Mapping[str, Any] | int | None = None,
+    *,
+    drop_empty: bool = False,
 ) -> tuple[SliceAssignment, ConfusionCounts]:
     """Return the slices, and their confusion counts at 101 thresholds.
+
+    Args:
+        workspace: The data and models.
+        model: The name of the model.
+        slice_by: The columns; several are crossed.
+        buckets: See `make_slice_spec`.
+        drop_empty: Leave out slices whose rows are all deleted or unlabelled, unless all are.
 
     Raises:
         UsageError: The model is not a binary classifier, or there is no label.
@@ -337,7 +351,26 @@ def count_binary(
     assignment = assign_slices(workspace.table, slice_by, buckets)
     codes = np.where(workspace.is_active, assignment.codes, -1)
     counts = count_by_threshold(labels, scores[:, 1], codes, len(assignment.names))
+    if drop_empty:
+        return _drop_empty_slices(assignment, counts)
     return assignment, counts
+
+
+def _drop_empty_slices(
+    assignment: SliceAssignment, counts: ConfusionCounts
+) -> tuple[SliceAssignment, ConfusionCounts]:
+    """Leave out slices without rows that are counted, unless all slices are empty."""
+    kept = np.flatnonzero(counts.tp[:, 0] + counts.fp[:, 0])  # at 0 all rows are positive
+    if len(kept) in (0, len(assignment.names)):
+        return assignment, counts
+    numbers = np.full(len(assignment.names) + 1, -1)
+    numbers[kept] = np.arange(len(kept))
+    return (
+        SliceAssignment([assignment.names[at] for at in kept.tolist()], numbers[assignment.codes]),
+        ConfusionCounts(
+            tp=counts.tp[kept], fp=counts.fp[kept], tn=counts.tn[kept], fn=counts.fn[kept]
+        ),
+    )
 
 
 def count_confusion(

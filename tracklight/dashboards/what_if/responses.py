@@ -522,7 +522,9 @@ def make_optimize_response(workspace: Workspace, request: OptimizeRequest) -> Op
         )
     workspace = _with_computed_columns(workspace, request.slice_by)
     buckets = _resolve_buckets(workspace, request)
-    assignment, counts = count_binary(workspace, request.model, request.slice_by, buckets)
+    assignment, counts = count_binary(
+        workspace, request.model, request.slice_by, buckets, drop_empty=True
+    )
     choice = choose_thresholds(
         counts,
         request.strategy,
@@ -547,7 +549,9 @@ def make_frontier_response(workspace: Workspace, request: FrontierRequest) -> Fr
         raise UsageError("what_if.frontier_slices", "a frontier needs slices; choose a column")
     workspace = _with_computed_columns(workspace, request.slice_by)
     buckets = _resolve_buckets(workspace, request)
-    assignment, counts = count_binary(workspace, request.model, request.slice_by, buckets)
+    assignment, counts = count_binary(
+        workspace, request.model, request.slice_by, buckets, drop_empty=True
+    )
     choices = compute_frontier(counts, request.measure, cost_ratio=request.cost_ratio)
     thresholds = [each.thresholds for each in choices]
     return FrontierResponse(
