@@ -10,6 +10,7 @@ import pytest
 
 import tracklight
 from tracklight.analysis.predictors.python_models import make_tf_examples
+from tracklight.analysis.predictors.server_models import ServingGrpcPredictor
 from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import UsageError
 from tracklight.formats.media import encode_png
@@ -135,6 +136,48 @@ def test_serving_settings_are_used() -> None:
     builder.set_model_version("3").set_uses_predict_api(True).set_predict_output_tensor("scores")
     session = WitWidget(builder, delay_rendering=True).session
     assert session.models == ["census"]
+    session.close()
+
+
+def test_models_of_the_same_name_are_told_apart() -> None:
+    builder = WitConfigBuilder(ROWS).set_custom_predict_fn(predict_dicts)
+    builder.set_compare_custom_predict_fn(lambda rows: [[0.5, 0.5]] * len(rows))
+    builder.set_model_name("census").set_compare_model_name("census")
+    assert builder.make_session().models == ["census 1", "census 2"]
+    builder.set_model_version(3).set_compare_model_version(5)
+    session = builder.make_session()
+    assert session.models == ["census v3", "census v5"]
+    assert session.predictions("census v5")["score (census v5)"].tolist() == [0.5] * 4
+    builder.set_compare_model_version(3)
+    assert builder.make_session().models == ["census 1", "census 2"]
+
+
+def test_a_model_name_is_used_once_without_a_second_model() -> None:
+    builder = WitConfigBuilder(ROWS).set_custom_predict_fn(predict_dicts)
+    builder.set_model_name("model 2")
+    assert builder.make_session().models == ["model 2"]
+
+
+def test_versions_of_a_served_model_are_requested_by_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("grpc")
+    requested: list[tuple[str, str, int]] = []
+
+    def request(predictor: Any, method: str, message: Any, response: str) -> Any:
+        spec = message.model_spec
+        requested.append((predictor.name, spec.name.decode(), spec.version.value))
+        raise UsageError("no server")
+
+    monkeypatch.setattr(ServingGrpcPredictor, "_request", request)
+    builder = WitConfigBuilder(ROWS)
+    builder.set_inference_address("localhost:1").set_model_name("m").set_model_version(1)
+    builder.set_compare_inference_address("localhost:1").set_compare_model_name("m")
+    session = builder.set_compare_model_version(2).make_session()
+    for name in session.models:
+        with pytest.raises(UsageError, match="no server"):
+            session.predictions(name)
+    assert requested == [("m v1", "m", 1), ("m v2", "m", 2)]
     session.close()
 
 

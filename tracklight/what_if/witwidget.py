@@ -116,8 +116,9 @@ class WitConfigBuilder:
         names = session.workspace.table.names
         if kind == "rows" and (not self._is_list or names[-1:] == (label,)):
             names = tuple(name for name in names if name != label)
-        for number, settings in enumerate((self._first, self._second), 1):
-            predictor = self._make_predictor(settings, kind, names, number)
+        shown_names = self._list_model_names()
+        for settings, shown_name in zip((self._first, self._second), shown_names, strict=True):
+            predictor = self._make_predictor(settings, kind, names, shown_name)
             if predictor is not None:
                 session.workspace.add_model(predictor)
         if self._distance is not None:
@@ -146,10 +147,21 @@ class WitConfigBuilder:
 
         return compare
 
+    def _list_model_names(self) -> tuple[str, str]:
+        """Return the shown names of the models: with the version or number if they are equal."""
+        first, second = self._first, self._second
+        names = first.name or "model 1", second.name or "model 2"
+        has_second = second.function or second.estimator is not None or second.address
+        if names[0] != names[1] or not has_second:
+            return names
+        versions = first.version, second.version
+        if None not in versions and versions[0] != versions[1]:
+            return f"{names[0]} v{versions[0]}", f"{names[1]} v{versions[1]}"
+        return f"{names[0]} 1", f"{names[1]} 2"
+
     def _make_predictor(
-        self, settings: _Model, kind: TableKind, features: Sequence[str], number: int
+        self, settings: _Model, kind: TableKind, features: Sequence[str], name: str
     ) -> Predictor | None:
-        name = settings.name or f"model {number}"
         if settings.estimator is not None:
             estimate = partial(_predict_with_spec, settings.estimator, settings.feature_spec)
             return CallablePredictor(
