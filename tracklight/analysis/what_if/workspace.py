@@ -81,7 +81,9 @@ class Workspace:
         label: The column with the true class or value.
         features: The columns that models get; by default all columns except the label and columns
             with predictions.
-        class_names: The names of the classes, for labels that are strings.
+        class_names: The names of the classes, for labels that are strings. A model that has the
+            same names in another order gets its scores in this order; otherwise the names
+            replace those of the model.
         distance: A function by which rows can be compared, besides the built-in distances.
 
     Raises:
@@ -148,12 +150,36 @@ class Workspace:
         if features is not None:
             self._features = list(features)
         if names is not None:
-            self._class_names = names or None
+            self._rename_classes(names or None)
         if self.features != inputs:
             for state in self._models.values():  # models may get other inputs than before
                 if state.predictor.features is None:
                     state.predictions = None
         self.version += 1
+
+    def _rename_classes(self, names: list[str] | None) -> None:
+        """Change the names of the classes, and the order of the scores where it follows them."""
+        orders = {name: self._get_class_order(name) for name in self._models}
+        self._class_names = names
+        for name, state in self._models.items():
+            before, after = orders[name], self._get_class_order(name)
+            count = len(before or after or ())
+            if state.predictions is None or before == after:
+                continue
+            current = before or list(range(count))
+            order = [current.index(at) for at in after or range(count)]
+            state.predictions = _select_classes(state.predictions, order)
+            for row, scores in state.history.items():
+                state.history[row] = [
+                    each[order] if each.shape == (count,) else each for each in scores
+                ]
+
+    def _get_class_order(self, name: str | None) -> list[int] | None:
+        """Return the place in the scores of a model of each class name; None for the same."""
+        own, names = self._get_state(name).predictor.class_names, self._class_names
+        if own is None or names is None or sorted(own) != sorted(names) or list(own) == names:
+            return None
+        return [own.index(each) for each in names]
 
     def _check_class_names(self, names: Sequence[str]) -> None:
         repeated = [name for at, name in enumerate(names) if name in names[:at]]
@@ -393,7 +419,9 @@ class Workspace:
     ) -> Predictions:
         """Return the predictions of any table with the columns of the data."""
         predictor = self._get_state(name).predictor
-        return predictor.predict(self._select_inputs(table, predictor), report)
+        predictions = predictor.predict(self._select_inputs(table, predictor), report)
+        order = self._get_class_order(name)  # afterwards: some models learn it from responses
+        return predictions if order is None else _select_classes(predictions, order)
 
     def attribute(self, row: int, feature: str, name: str | None = None) -> Float64 | None:
         """Return the attributions of a feature of one row, one for each item or pixel.
@@ -832,6 +860,13 @@ class Workspace:
             codes = np.where(unknown, -1, labels == decisions).astype(np.int32)
             columns.append(DataColumn("correct", "string", codes, ["incorrect", "correct"]))
         return columns
+
+
+def _select_classes(predictions: Predictions, order: Sequence[int]) -> Predictions:
+    """Return predictions with their classes in another order, if they have as many."""
+    if predictions.scores.shape[1:] != (len(order),):
+        return predictions
+    return replace(predictions, scores=predictions.scores[:, order])
 
 
 def _make_empty(predictions: Predictions, count: int) -> Predictions:
