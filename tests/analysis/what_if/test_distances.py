@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
+from tracklight.analysis.predictors.base import Task
+from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.columns import DataColumn, make_column
+from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.what_if.counterfactuals import (
+    list_counterfactuals,
+    make_flip_test,
+    select_candidates,
+)
 from tracklight.analysis.what_if.distances import DistanceSpace, select_equal_rows
+from tracklight.analysis.what_if.workspace import Workspace
 
 EQUAL = [[1.0, 2.0, 4.0], [1.5, None, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 5.0]]
 RAGGED = [[1.0, 2.0], [1.5], None, [], [3.0, None, 0.5], [1.0, 2.5]]
@@ -94,3 +104,54 @@ def test_only_changed_columns_are_prepared_again() -> None:
     fresh = DistanceSpace(edited, edited.names)
     assert space.compute(0).tolist() == fresh.compute(0).tolist()
     assert space.compute(0).tolist() != first.compute(0).tolist()
+
+
+def make_workspace(columns: dict[str, Any], task: Task = "classification") -> Workspace:
+    model = wrap_model(lambda c: np.nan_to_num(np.asarray(c["x"]), posinf=1), "m", task=task)
+    return Workspace(to_table(columns), [model])
+
+
+def test_deleted_rows_do_not_scale_distances() -> None:
+    columns = {
+        "x": [0.1, 0.4, 0.9, 0.3, 1.0],
+        "word": ["a", "b", "b", "a", "c"],
+        "v": [[1.0, 2.0], [3.0, 5.0], [2.0, 2.0], [0.0, 1.0], [1000.0, -500.0]],
+        "words": [["a"], ["a", "b"], ["b"], ["a"], ["z", "z", "z"]],
+    }
+    workspace = make_workspace(columns)
+    before = workspace.get_space().compute(0)
+    workspace.delete(4)
+    left = make_workspace({name: values[:4] for name, values in columns.items()})
+    for metric in ("l1", "l2", "cosine"):
+        found = workspace.get_space().compute(0, metric)[:4]
+        assert found == pytest.approx(left.get_space().compute(0, metric))
+    frame = pandas.DataFrame(columns).iloc[:4]
+    by_x = workspace.get_space().compute_features(0, 1)["x"]
+    assert by_x == pytest.approx(0.3 / frame["x"].std())
+    by_v = workspace.get_space().compute_features(0, 1)["v"]
+    assert by_v == pytest.approx(2.5 / np.std(np.concatenate(frame["v"].tolist()), ddof=1))
+    workspace.undo()
+    assert workspace.get_space().compute(0) == pytest.approx(before)
+
+
+def test_deleted_rows_do_not_count_for_the_difference_of_values() -> None:
+    values = [1.0, 2.0, 3.0, 4.0, 500.0]
+    workspace = make_workspace({"x": values}, "regression")
+    workspace.delete(4)
+    limit = np.std(values[:4], ddof=1)
+    expected = [abs(value - 1) >= limit for value in values[:4]]
+    assert select_candidates(workspace, "m", 0).tolist() == [*expected, False]
+    flipped, _ = make_flip_test(workspace, "m", 0)(workspace.table)
+    assert flipped.tolist()[:4] == expected
+
+
+def test_infinite_values_count_as_missing() -> None:
+    x, y = [0.1, 0.9, 0.8, 0.2, 0.95], [np.inf, 2.0, 5.0, -np.inf, np.nan]
+    workspace = make_workspace({"x": x, "y": y})
+    found = list_counterfactuals(workspace, 0, select_candidates(workspace, "m", 0), count=5)
+    spread = np.std(x, ddof=1)
+    expected = {2: 0.7 / spread + 1, 1: 0.8 / spread + 1, 4: 0.85 / spread + 1}
+    assert {each.row: each.distance for each in found} == pytest.approx(expected)
+    assert [each.row for each in found] == list(expected)
+    between = workspace.get_space().compute_features(1, 2)["y"]
+    assert between == pytest.approx(3 / np.std([2.0, 5.0], ddof=1))

@@ -94,7 +94,8 @@ def select_candidates(
         model: The name of the model.
         row: The row to compare with.
         threshold: Classification: the decision threshold (0.5). Regression: the smallest
-            difference that counts, by default the sample standard deviation of all predictions.
+            difference that counts, by default the sample standard deviation of the predictions
+            of rows that are not deleted.
     """
     workspace.table.check_row(row)
     scores = workspace.predict(model).scores
@@ -106,7 +107,8 @@ def select_candidates(
         decisions = workspace.get_decisions(model, _DEFAULT if threshold is None else threshold)
         different: Bool = (decisions != decisions[row]) & (decisions >= 0)
     else:
-        limit = get_minimum_difference(scores) if threshold is None else threshold
+        active = scores[workspace.is_active]
+        limit = get_minimum_difference(active) if threshold is None else threshold
         with np.errstate(invalid="ignore"):
             different = np.abs(scores - scores[row]) >= limit
         different[row] = False
@@ -126,11 +128,12 @@ def make_flip_test(
     It also returns how close each row is to another prediction; higher is closer.
     """
     original = workspace.predict(model).scores
+    active = original[workspace.is_active]
 
     def test(table: DataTable) -> tuple[Bool, Float64]:
         scores = workspace.predict_table(table, model).scores
         if scores.ndim == 1:
-            limit = get_minimum_difference(original) if threshold is None else threshold
+            limit = get_minimum_difference(active) if threshold is None else threshold
             change: Float64 = np.abs(scores - original[row])
             return change >= limit, change
         if scores.shape[1] == 2:

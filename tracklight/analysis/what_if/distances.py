@@ -2,9 +2,10 @@
 
 For each feature: numbers differ by ``|a - b| / s`` with the sample standard deviation ``s``; other
 values by 0 if they are equal, otherwise by the probability that two random rows agree; a missing
-value on either side counts 1. Lists are compared item by item, padded with missing items, and
-averaged over the longer list. L1 is the sum over features, L2 the sum of squares without a root,
-which does not change the order.
+or infinite value on either side counts 1. Deleted rows count neither for ``s`` nor for the
+probability. Lists are compared item by item, padded with missing items, and averaged over the
+longer list. L1 is the sum over features, L2 the sum of squares without a root, which does not
+change the order.
 
 `compute_embedding_distances` compares rows by the vectors of one column instead, and
 `call_distance_function` by a function of the user.
@@ -76,6 +77,7 @@ class DistanceSpace:
         report: Called with the number of values that were prepared, and of all values.
         previous: An earlier space of the same data. Columns that have not changed since are not
             prepared again, which takes seconds for long lists.
+        is_active: The rows from which deviations and probabilities are computed; by default all.
 
     Attributes:
         names: The columns that are compared.
@@ -88,20 +90,24 @@ class DistanceSpace:
         features: Iterable[str],
         report: ReportSteps | None = None,
         previous: DistanceSpace | None = None,
+        is_active: Bool | None = None,
     ) -> None:
         self._row_count = len(table)
+        self._is_active: Bool = np.ones(len(table), np.bool_) if is_active is None else is_active
         self._features: dict[str, _Feature] = {}
         self._prepared: dict[str, tuple[DataColumn, _Feature | None]] = {}
         self.ignored: list[str] = []
         columns = {name: table.get_column(name) for name in features}
-        known = {} if previous is None else previous._prepared
+        known = {}
+        if previous is not None and np.array_equal(previous._is_active, self._is_active):
+            known = previous._prepared
         total = sum(len(column.values) for column in columns.values())
         done = 0
         for name, column in columns.items():
             if name in known and known[name][0] is column:
                 prepared = known[name][1]
             else:
-                prepared = _prepare(column, _shift(report, done, total))
+                prepared = _prepare(column, self._is_active, _shift(report, done, total))
             self._prepared[name] = (column, prepared)
             done += len(column.values)
             if prepared is None:
@@ -223,7 +229,8 @@ class DistanceSpace:
             if not feature.column.is_numeric or feature.column.is_list:
                 continue
             used = True
-            standard = (feature.values - np.nanmean(feature.values)) * feature.scale
+            mean = np.nanmean(feature.values[self._is_active])
+            standard = (feature.values - mean) * feature.scale
             np.nan_to_num(standard, copy=False)
             dot += weight * standard * standard[row]
             norms += weight * standard * standard
@@ -424,54 +431,75 @@ def _compare_vectors(vectors: Float64, target: Float64, metric: Metric) -> Float
     return distances
 
 
-def _prepare(column: DataColumn, report: Callable[[int], None] | None = None) -> _Feature | None:
+def _prepare(
+    column: DataColumn, is_active: Bool, report: Callable[[int], None] | None = None
+) -> _Feature | None:
     if report is not None:
         report(0)
     if column.is_numeric:
         values = column.values if column.is_list else column.to_float64()
         if values.dtype != np.float32:
             values = values.astype(np.float64, copy=False)
-        spread, count = _compute_spread(values, report)
+        used = None if is_active.all() else is_active
+        if used is not None and column.is_list:
+            used = np.repeat(used, np.diff(column.get_item_offsets()))
+        spread, missing, infinite = _compute_spread(values, used, report)
+        if infinite:
+            values = np.where(np.isinf(values), np.nan, values)
         scale = 1 / spread if spread > 0 and np.isfinite(spread) else 0.0
-        return _Feature(column.name, column, values, scale, count < len(values))
+        return _Feature(column.name, column, values, scale, missing + infinite > 0)
     codes = column.values if column.type == "string" else _encode_bytes(column.values)
-    present = codes[codes >= 0]
+    used = codes
+    if not is_active.all():
+        sizes = np.diff(column.get_item_offsets()) if column.is_list else 1
+        used = codes[np.repeat(is_active, sizes)]
+    present = used[used >= 0]
     counts = np.bincount(present) if len(present) else np.zeros(1, np.int64)
     counts = counts[counts > 0]
     if len(counts) == len(present) and len(present) > 1:
         return None  # all values are different
     agreement = float(np.sum((counts / max(len(present), 1)) ** 2))
-    return _Feature(column.name, column, codes, agreement, bool(len(present) < len(codes)))
+    return _Feature(column.name, column, codes, agreement, bool((codes < 0).any()))
 
 
 def _compute_spread(
-    values: NDArray[Any], report: Callable[[int], None] | None = None
-) -> tuple[float, int]:
-    """Return the sample standard deviation of the values that are not NaN, and their number.
+    values: NDArray[Any],
+    is_used: Bool | None = None,
+    report: Callable[[int], None] | None = None,
+) -> tuple[float, int, int]:
+    """Return the sample standard deviation of the used finite values.
 
-    Block by block, because lists may have more items than fit into memory twice.
+    Also return the numbers of NaN and of infinite values among all. Block by block, because lists
+    may have more items than fit into memory twice.
     """
     count, mean, squares = 0, 0.0, 0.0
-    with np.errstate(invalid="ignore"):  # infinite values have no deviation
-        for at in range(0, len(values), _SPREAD_VALUES):
-            if report is not None and at % (_REPORTED_BLOCKS * _SPREAD_VALUES) == 0:
-                report(at)
-            part = values[at : at + _SPREAD_VALUES].astype(np.float64)
-            is_missing = np.isnan(part)
-            if is_missing.any():
-                part = part[~is_missing]
-            if not len(part):
-                continue
-            # Chan's formula joins the deviations of two parts.
-            part_mean = float(np.mean(part))
-            part -= part_mean
-            difference, total = part_mean - mean, count + len(part)
-            squares += float(np.dot(part, part)) + difference**2 * count * len(part) / total
-            mean += difference * len(part) / total
-            count = total
+    missing, infinite = 0, 0
+    for at in range(0, len(values), _SPREAD_VALUES):
+        if report is not None and at % (_REPORTED_BLOCKS * _SPREAD_VALUES) == 0:
+            report(at)
+        block = slice(at, at + _SPREAD_VALUES)
+        part = values[block].astype(np.float64)
+        kept = np.isfinite(part)
+        if not kept.all():
+            nans = int(np.isnan(part).sum())
+            missing += nans
+            infinite += len(part) - int(kept.sum()) - nans
+        if is_used is not None:
+            kept &= is_used[block]
+        if not kept.all():
+            part = part[kept]
+        if not len(part):
+            continue
+        # Chan's formula joins the deviations of two parts.
+        part_mean = float(np.mean(part))
+        part -= part_mean
+        difference, total = part_mean - mean, count + len(part)
+        squares += float(np.dot(part, part)) + difference**2 * count * len(part) / total
+        mean += difference * len(part) / total
+        count = total
     if count < 2:
-        return 0.0, count
-    return float(np.sqrt(squares / (count - 1))), count
+        return 0.0, missing, infinite
+    return float(np.sqrt(squares / (count - 1))), missing, infinite
 
 
 def _encode_bytes(values: NDArray[Any]) -> NDArray[Any]:

@@ -307,7 +307,7 @@ class Workspace:
         names = tuple(self.features)
         if self._space is None or self._space[:2] != (self.version, names):
             previous = None if self._space is None else self._space[2]
-            space = DistanceSpace(self.table, names, report, previous)
+            space = DistanceSpace(self.table, names, report, previous, self.is_active)
             self._space = (self.version, names, space)
         return self._space[2]
 
@@ -330,7 +330,7 @@ class Workspace:
                 model=self.get_model(name).name,
             )
         table = DataTable([make_number_column(key, v) for key, v in attributions.items()])
-        return DistanceSpace(table, table.names)
+        return DistanceSpace(table, table.names, is_active=self.is_active)
 
     # ---- predictions
 
