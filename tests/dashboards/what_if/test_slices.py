@@ -6,10 +6,12 @@ import base64
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from PIL import Image
 
@@ -480,3 +482,50 @@ def test_photos_of_several_megabytes_replace_images(tmp_path: Path) -> None:
         value = {"base64": base64.b64encode(photo).decode()}
         response = board.post("edit", session="data", row=0, values={"photo": value})
         assert response["row"]["values"][0]["bytes"] == len(photo)
+
+
+def test_slices_of_predictions_use_the_threshold_of_the_model(tmp_path: Path) -> None:
+    data = make_data()
+    table = to_table(data)
+    models = [wrap_model(predict, "m"), wrap_model(lambda c: predict(c) ** 2, "n")]
+    workspace = Workspace(table, models, label="label", features=["x"])
+    thresholds = {"m": 0.8, "n": 0.3}
+    decisions = {"m": predict(data) >= 0.8, "n": predict(data) ** 2 >= 0.3}
+    correct = int((decisions["m"] == data["label"]).sum())
+    fields: dict[str, Any] = {"model": "m", "model_thresholds": thresholds}
+    with serve(tmp_path, workspace) as board:
+        response = request(board, slice_by=["predicted (n)"], **fields)
+        assert response["counts"][1:] == np.bincount(decisions["n"]).tolist()
+        response = request(board, slice_by=["correct (m)"], **fields)
+        counts = dict(zip(response["slices"], response["counts"], strict=True))
+        assert counts["correct (m):correct"] == correct
+        compared = board.post("comparison", session="data", other="n", slice_by=["correct (m)"],
+                              **fields)  # fmt: skip
+        assert compared["slices"] == response["slices"]
+        chosen = board.post(
+            "optimize", session="data", strategy="group", slice_by=["predicted (m)"], **fields
+        )
+    # No row of the slice has a score below 0.8.
+    at = chosen["slices"].index("predicted (m):1")
+    assert chosen["measures"]["positive_rate"][at] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_exported_predictions_use_the_threshold_of_the_model(tmp_path: Path, format: str) -> None:
+    data = make_data()
+    models = [wrap_model(predict, "m"), wrap_model(lambda c: predict(c) ** 2, "n")]
+    workspace = Workspace(to_table(data), models, label="label", features=["x"])
+    with serve(tmp_path, workspace) as board:
+        text = board.request("GET", "export", session="data", format=format, models=["m"],
+                             thresholds=["0.8"]).text  # fmt: skip
+        message = board.fail_get("export", session="data", models=["m"])
+    assert "same length" in message
+    read = pandas.read_csv if format == "csv" else partial(pandas.read_json, lines=True)
+    frame = read(io.StringIO(text))
+    assert (
+        frame["predicted (m)"].astype(int).tolist() == (predict(data) >= 0.8).astype(int).tolist()
+    )
+    assert (
+        frame["predicted (n)"].astype(int).tolist()
+        == (predict(data) ** 2 >= 0.5).astype(int).tolist()
+    )

@@ -25,6 +25,7 @@ from tracklight.analysis.what_if.feature_statistics import (
     make_joint_histogram,
 )
 from tracklight.analysis.what_if.performance import (
+    DEFAULT_THRESHOLD,
     assign_slices,
     compare_performance,
     count_binary,
@@ -93,7 +94,7 @@ def make_session_info(session: OpenSession) -> SessionInfo:
                workspace.table.columns.values()]  # fmt: skip
     for predictor in workspace.models:
         if workspace.is_predicted(predictor.name):
-            computed = _make_computed_columns(workspace, predictor, 0.5)
+            computed = _make_computed_columns(workspace, predictor, DEFAULT_THRESHOLD)
             columns += [_describe_column(column, False, True) for column in computed]
     return SessionInfo(
         session.key,
@@ -298,7 +299,7 @@ def make_performance_response(
     workspace: Workspace, request: PerformanceRequest, tasks: Tasks = LOCAL_TASKS
 ) -> PerformanceResponse:
     """Return the metrics of a model, overall and by slice, with what thresholds need."""
-    workspace = _with_computed_columns(workspace, request.slice_by)
+    workspace = _with_computed_columns(workspace, request)
     model = request.model
     predictor = workspace.get_model(model)
     buckets = _resolve_buckets(workspace, request)
@@ -386,7 +387,7 @@ def make_comparison_response(
     workspace: Workspace, request: ComparisonRequest, tasks: Tasks = LOCAL_TASKS
 ) -> ComparisonResponse:
     """Return how the metrics of two models differ, with intervals."""
-    workspace = _with_computed_columns(workspace, request.slice_by)
+    workspace = _with_computed_columns(workspace, request)
     first, difference = compare_performance(
         workspace,
         request.model,
@@ -419,14 +420,17 @@ def _list_groups(request: PerformanceRequest) -> list[Sequence[str]]:
     return [[], *([request.slice_by] if request.slice_by else [])]
 
 
-def _with_computed_columns(workspace: Workspace, names: Sequence[str]) -> Workspace:
+def _with_computed_columns(
+    workspace: Workspace, request: PerformanceRequest | ComparisonRequest
+) -> Workspace:
     """Return the workspace with columns of predictions, if rows are sliced by one of them."""
-    if all(name in workspace.table for name in names):
+    if all(name in workspace.table for name in request.slice_by):
         return workspace
     extended = workspace.snapshot()
     for predictor in workspace.models:
         if workspace.is_predicted(predictor.name):
-            computed = _make_computed_columns(workspace, predictor, 0.5)
+            threshold = request.model_thresholds.get(predictor.name, DEFAULT_THRESHOLD)
+            computed = _make_computed_columns(workspace, predictor, threshold)
             added = [column for column in computed if column.name not in extended.table]
             extended.table = extended.table.with_columns(added)
     return extended
@@ -520,7 +524,7 @@ def make_optimize_response(workspace: Workspace, request: OptimizeRequest) -> Op
             'the strategy "{strategy}" needs slices; choose a column',
             strategy=request.strategy,
         )
-    workspace = _with_computed_columns(workspace, request.slice_by)
+    workspace = _with_computed_columns(workspace, request)
     buckets = _resolve_buckets(workspace, request)
     assignment, counts = count_binary(
         workspace, request.model, request.slice_by, buckets, drop_empty=True
@@ -547,7 +551,7 @@ def make_frontier_response(workspace: Workspace, request: FrontierRequest) -> Fr
     """Return what a smaller gap between slices costs."""
     if not request.slice_by:
         raise UsageError("what_if.frontier_slices", "a frontier needs slices; choose a column")
-    workspace = _with_computed_columns(workspace, request.slice_by)
+    workspace = _with_computed_columns(workspace, request)
     buckets = _resolve_buckets(workspace, request)
     assignment, counts = count_binary(
         workspace, request.model, request.slice_by, buckets, drop_empty=True
@@ -649,10 +653,12 @@ def _add_others(row: StatisticsRow, table: DataTable, others: Mapping[str, DataT
 def make_export(workspace: Workspace, request: DataExportRequest, title: str) -> Stream:
     """Return all rows with edits and current predictions as a file."""
     columns = list(workspace.table.columns.values())
+    thresholds = dict(zip(request.models, request.thresholds, strict=True))
     for predictor in workspace.models:
         if workspace.is_predicted(predictor.name):
             taken = {column.name for column in columns}
-            computed = _make_computed_columns(workspace, predictor, 0.5)
+            threshold = thresholds.get(predictor.name, DEFAULT_THRESHOLD)
+            computed = _make_computed_columns(workspace, predictor, threshold)
             columns += [column for column in computed if column.name not in taken]
     parts = _iter_parts(DataTable(columns), np.flatnonzero(workspace.is_active))
     stem = title.partition(".")[0].replace("*", "") or "data"

@@ -345,7 +345,10 @@ class ShapleyRequest(SessionRequest, kw_only=True):
 
 
 class PerformanceRequest(SessionRequest):
-    """Metrics overall and by slice; several columns are crossed."""
+    """Metrics overall and by slice; several columns are crossed.
+
+    ``model_thresholds`` are those of computed columns in ``slice_by``, by model; 0.5 by default.
+    """
 
     model: Name | None = None
     slice_by: Annotated[list[Name], msgspec.Meta(max_length=3)] = []
@@ -354,13 +357,14 @@ class PerformanceRequest(SessionRequest):
         msgspec.field(default_factory=lambda: [0.5])
     )
     intervals: Literal["bootstrap", "jackknife", "exact", "none"] = "bootstrap"
+    model_thresholds: dict[str, Fraction] = {}
 
 
 class ComparisonRequest(SessionRequest, kw_only=True):
     """How the metrics of the model ``other`` differ from those of ``model``.
 
     ``thresholds`` are those of slices with two classes by name, with an empty name for all others;
-    0.5 by default.
+    0.5 by default. ``model_thresholds`` are those of computed columns in ``slice_by``, by model.
     """
 
     model: Name
@@ -369,6 +373,7 @@ class ComparisonRequest(SessionRequest, kw_only=True):
     buckets: BucketRules = {}
     thresholds: dict[str, Fraction] = {}
     other_thresholds: dict[str, Fraction] = {}
+    model_thresholds: dict[str, Fraction] = {}
     intervals: Literal["bootstrap", "jackknife", "exact", "none"] = "bootstrap"
 
 
@@ -401,9 +406,18 @@ class ModelJobRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class DataExportRequest(SessionRequest):
-    """The rows with edits and predictions, as a file."""
+    """The rows with edits and predictions, as a file.
+
+    ``thresholds`` are those of ``models`` with two classes, in the same order; 0.5 by default.
+    """
 
     format: Literal["csv", "jsonl"] = "csv"
+    models: Names = []
+    thresholds: list[Fraction] = []
+
+    def __post_init__(self) -> None:
+        if len(self.models) != len(self.thresholds):
+            raise ValueError("models and thresholds must have the same length")
 
 
 # ---- Responses

@@ -6949,6 +6949,7 @@ export interface ColumnValues {
 /**
  * How the metrics of the model `other` differ from those of `model`. `thresholds` are those of
  * slices with two classes by name, with an empty name for all others; 0.5 by default.
+ * `model_thresholds` are those of computed columns in `slice_by`, by model.
  */
 export interface ComparisonRequest extends SessionRequest {
   readonly model: string;
@@ -6961,6 +6962,8 @@ export interface ComparisonRequest extends SessionRequest {
   readonly thresholds?: Readonly<Record<string, number>>;
   /** Default: `{}`. */
   readonly other_thresholds?: Readonly<Record<string, number>>;
+  /** Default: `{}`. */
+  readonly model_thresholds?: Readonly<Record<string, number>>;
   /** Default: `"bootstrap"`. */
   readonly intervals?: 'bootstrap' | 'jackknife' | 'exact' | 'none';
 }
@@ -7053,10 +7056,17 @@ export interface DataColumnsResponse {
   readonly columns: readonly ColumnValues[];
 }
 
-/** The rows with edits and predictions, as a file. */
+/**
+ * The rows with edits and predictions, as a file. `thresholds` are those of `models` with two
+ * classes, in the same order; 0.5 by default.
+ */
 export interface DataExportRequest extends SessionRequest {
   /** Default: `"csv"`. */
   readonly format?: 'csv' | 'jsonl';
+  /** Default: `[]`. */
+  readonly models?: readonly string[];
+  /** Default: `[]`. */
+  readonly thresholds?: readonly number[];
 }
 
 /** A file that can be opened. */
@@ -7426,7 +7436,10 @@ export interface OtherStatistics {
 
 export type Output = 'probabilities' | 'logits';
 
-/** Metrics overall and by slice; several columns are crossed. */
+/**
+ * Metrics overall and by slice; several columns are crossed. `model_thresholds` are those of
+ * computed columns in `slice_by`, by model; 0.5 by default.
+ */
 export interface PerformanceRequest extends SessionRequest {
   readonly model?: string | null;
   /** Default: `[]`. */
@@ -7437,6 +7450,8 @@ export interface PerformanceRequest extends SessionRequest {
   readonly thresholds?: readonly number[];
   /** Default: `"bootstrap"`. */
   readonly intervals?: 'bootstrap' | 'jackknife' | 'exact' | 'none';
+  /** Default: `{}`. */
+  readonly model_thresholds?: Readonly<Record<string, number>>;
 }
 
 /**
