@@ -110,7 +110,16 @@ class FeatureAnalysis(SessionBase):
         table = self.workspace.table.take(self.workspace.is_active)
         found = feature_statistics.compute_statistics(table, features or table.names)
         found = sorted(found, key=lambda each: -each.non_uniformity)
-        numeric = ("count", "missing", "zeros", "outliers", "infinite", "unique", "top_count")
+        numeric = (
+            "rows",
+            "count",
+            "missing",
+            "zeros",
+            "outliers",
+            "infinite",
+            "unique",
+            "top_count",
+        )
         floating = ("mean", "std", "minimum", "median", "maximum", "mean_length", "non_uniformity")
         columns: dict[str, Column] = {
             "feature": ObjectColumn([each.name for each in found], "string"),

@@ -34,9 +34,11 @@ class FeatureStatistics:
     name: str
     type: ValueType
     is_list: bool
+    rows: int
     count: int
-    """Values that are not missing."""
+    """Values that are not missing; of lists, their items."""
     missing: int
+    """Rows without a value."""
     mean: float
     std: float
     """Population standard deviation."""
@@ -69,10 +71,9 @@ class FeatureStatistics:
     @property
     def warnings(self) -> list[str]:
         """Statistics that deserve attention."""
-        total = self.count + self.missing
         checks = {
             "empty": not self.count,
-            "missing": total > 0 and self.missing / total > MISSING_LIMIT,
+            "missing": self.rows > 0 and self.missing / self.rows > MISSING_LIMIT,
             "zeros": self.count > 0 and self.zeros / self.count > ZEROS_LIMIT,
             "infinite": self.infinite > 0,
         }
@@ -121,6 +122,7 @@ def _describe_numbers(column: DataColumn, values: Float64, missing: int) -> Feat
         column.name,
         column.type,
         column.is_list,
+        rows=len(column),
         count=round(scale * len(values)),
         missing=missing,
         mean=float(finite.mean()) if not nothing else np.nan,
@@ -175,6 +177,7 @@ def _describe_categories(column: DataColumn, missing: int) -> FeatureStatistics:
         column.name,
         column.type,
         column.is_list,
+        rows=len(column),
         count=total,
         missing=missing,
         mean=np.nan,

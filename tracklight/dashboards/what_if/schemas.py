@@ -772,8 +772,12 @@ class FrontierResponse(msgspec.Struct):
 
 
 class ColumnStatistics(msgspec.Struct, kw_only=True):
-    """Statistics of a column in one data set."""
+    """Statistics of a column in one data set.
 
+    ``missing`` counts ``rows``; ``zeros`` and others count values, of lists their items: ``count``.
+    """
+
+    rows: int
     count: int
     missing: int
     mean: float

@@ -7415,6 +7415,7 @@ export interface OptimizeResponse {
 
 /** A column in another data set, and how much its distribution differs. */
 export interface OtherStatistics {
+  readonly rows: number;
   readonly count: number;
   readonly missing: number;
   readonly mean: number;
@@ -7677,6 +7678,7 @@ export interface StaticSession {
  * `length_histogram` are the lengths of lists, and `list_length` is set if all are equal.
  */
 export interface StatisticsRow {
+  readonly rows: number;
   readonly count: number;
   readonly missing: number;
   readonly mean: number;
