@@ -21,6 +21,16 @@ test('a served model has the name of the server unless one is given', () => {
   expect(isComplete({ ...form, model: '' })).toBe(false);
 });
 
+test('a second model of the same name gets its version or a number', () => {
+  const form = { ...makeModelForm(), address: 'localhost:8500', model: 'census', version: '3' };
+  const spec = makeModelSpec(form, ['census']);
+  expect(spec).toMatchObject({ name: 'census v3', model: 'census', version: 3 });
+  expect(makeModelSpec(form, ['census', 'census v3']).name).toBe('census 2');
+  const latest = { ...form, version: '' };
+  expect(makeModelSpec(latest, ['census', 'census 2']).name).toBe('census 3');
+  expect(makeModelSpec({ ...form, name: 'census' }, ['census']).name).toBe('census');
+});
+
 test('columns are separated by commas', () => {
   const form = { ...makeModelForm(), kind: 'columns' as const, columns: 'p0, p1,' };
   expect(makeModelSpec(form)).toEqual({ type: 'columns', name: 'columns', columns: ['p0', 'p1'] });

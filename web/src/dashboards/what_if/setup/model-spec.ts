@@ -46,11 +46,18 @@ export function makeModelForm(): ModelForm {
   };
 }
 
-/** Return the model of a form; the name of the model is that of the server unless given. */
-export function makeModelSpec(form: ModelForm): AddModelRequest['spec'] {
+/**
+ * Return the model of a form; the name of the model is that of the server unless given. If a model
+ * has that name, the version or a number is added.
+ */
+export function makeModelSpec(
+  form: ModelForm,
+  taken: readonly string[] = [],
+): AddModelRequest['spec'] {
   const optional = (text: string): string | null => (text.trim() === '' ? null : text.trim());
   const served = form.model.trim();
-  const name = form.name.trim() || served || form.path.trim().split('/').at(-1) || form.kind;
+  const ownName = served || form.path.trim().split('/').at(-1) || form.kind;
+  const name = form.name.trim() || chooseFreeName(ownName, form.version.trim(), taken);
   const server = { name, address: form.address.trim(), model: served, timeout_s: form.timeoutS };
   const version = /^\d+$/.test(form.version.trim()) ? Number(form.version) : null;
   const signature = optional(form.signature);
@@ -96,6 +103,15 @@ export function makeModelSpec(form: ModelForm): AddModelRequest['spec'] {
     .map((one) => one.trim())
     .filter(Boolean);
   return { type: 'columns', name, columns };
+}
+
+function chooseFreeName(name: string, version: string, taken: readonly string[]): string {
+  if (!taken.includes(name)) return name;
+  const withVersion = `${name} v${version}`;
+  if (version !== '' && !taken.includes(withVersion)) return withVersion;
+  let number = 2;
+  while (taken.includes(`${name} ${number}`)) number++;
+  return `${name} ${number}`;
 }
 
 /** Return whether the required fields are filled. */
