@@ -85,7 +85,7 @@ export class WhatIfState {
     $effect(() => {
       // Other views change thresholds, which must not fetch the columns that depend on them.
       const isShown = ['datapoints', 'compare'].includes(settings.view.value);
-      const names = this.columnNames.filter((name) => isShown || !this.#isComputed(name));
+      const names = this.columnNames.filter((name) => isShown || !this.isComputed(name));
       const stops = names.map((name) => this.#columns.subscribe(name));
       return () => {
         for (const stop of stops) stop();
@@ -161,6 +161,15 @@ export class WhatIfState {
   /** Each model has a threshold of its own. */
   getThreshold(model: string): number {
     return this.settings.thresholds.value[model]?.[''] ?? DEFAULT_THRESHOLD;
+  }
+
+  /** The thresholds of models other than the default one. */
+  listModelThresholds(): Record<string, number> {
+    return Object.fromEntries(
+      this.models
+        .map(({ name }) => [name, this.getThreshold(name)] as const)
+        .filter(([, threshold]) => threshold !== DEFAULT_THRESHOLD),
+    );
   }
 
   /** What counts as another prediction: a difference of values, or the threshold of two classes. */
@@ -332,11 +341,11 @@ export class WhatIfState {
     const model =
       models.length > 1 ? models.find((one) => name.endsWith(` (${one.name})`)) : models[0];
     const threshold =
-      this.#isComputed(name) && model ? this.getThreshold(model.name) : DEFAULT_THRESHOLD;
+      this.isComputed(name) && model ? this.getThreshold(model.name) : DEFAULT_THRESHOLD;
     return info && { session: info.session, name, threshold };
   }
 
-  #isComputed(name: string): boolean {
+  isComputed(name: string): boolean {
     return this.info?.columns.some((one) => one.name === name && one.is_computed) ?? false;
   }
 

@@ -97,6 +97,10 @@ export class PerformanceState {
           .filter((name) => numeric.has(name) && !this.#hasFewValues(name))
           .map((name) => [name, settings.bins.value[name] ?? DEFAULT_BINS]),
       ),
+      // Slices by other columns do not depend on thresholds.
+      model_thresholds: sliceBy.some((name) => this.board.isComputed(name))
+        ? this.board.listModelThresholds()
+        : {},
     };
   }
 
