@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -307,6 +311,24 @@ def test_strategy_sets_thresholds_and_cells_open_datapoints(
     expect(cell).to_contain_text(str(errors))
     cell.click()
     expect(page.get_by_text(f"{errors} of {ROWS} shown")).to_be_visible()
+
+
+def test_slices_by_predictions_and_exports_use_the_threshold(
+    people: str, open_page: OpenPage
+) -> None:
+    limits = quote(json.dumps({"steep": {"": 0.8}}))
+    page = open_page(
+        f"{people}&wi=performance&wi-slice=predicted (steep)&wi-model=steep&wi-thresholds={limits}"
+    )
+    positive = int((predict_steep(make_people()) >= 0.8).sum())
+    row = page.locator('[data-slice="predicted (steep):1"]')
+    expect(row).to_contain_text(f"{positive:,}")
+    page.get_by_role("button", name="Data set menu").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Export rows as CSV").click()
+    text = download.value.path().read_text("utf-8")
+    predicted = [line["predicted (steep)"] for line in csv.DictReader(io.StringIO(text))]
+    assert predicted.count("1") == positive
 
 
 def test_numeric_slices_have_quantiles_or_own_edges(people: str, open_page: OpenPage) -> None:
