@@ -97,6 +97,9 @@ function isLinkedModels(value: unknown): value is readonly LinkedModel[] {
   );
 }
 
+/** Into how many parts a facet divides a column. */
+export const DEFAULT_BUCKETS = 10;
+
 const NO_MODELS: readonly LinkedModel[] = [];
 const NO_BINS: BinRules = {};
 const NO_WEIGHTS: Weights = {};
@@ -142,7 +145,7 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     palette: url.param<Palette>('wi-palette', choice(PALETTES, 'standard'), 'standard'),
     facetX: url.param('wi-facet-x', text, ''),
     facetY: url.param('wi-facet-y', text, ''),
-    buckets: url.param('wi-buckets', number(4), 4),
+    buckets: url.param('wi-buckets', number(DEFAULT_BUCKETS), DEFAULT_BUCKETS),
     /** Of the rows of facets, if not the same. */
     bucketsY: url.param('wi-buckets-y', optionalNumber, null),
     /** Text columns of facets and axes are divided by their words. */

@@ -65,23 +65,32 @@ export function drawAxes(renderer: Renderer, content: AxesContent): void {
       });
     }
   });
+  let end = -Infinity;
+  let lowest = -Infinity;
   for (let column = 0; column < columns; column++) {
     const cell = cells[column];
-    if (cell) drawColumn(renderer, content, cell, column);
+    if (cell) end = drawColumn(renderer, content, cell, column, end);
   }
   for (let line = 0; line * columns < cells.length; line++) {
     const cell = cells[line * columns];
-    if (cell) drawLine(renderer, content, cell, line);
+    if (cell) lowest = drawLine(renderer, content, cell, line, lowest);
   }
   drawTitles(renderer, content);
 }
 
+/** Return how many facets share the space of one label, so that labels do not overlap. */
+function getLabelStep(facetPx: number): number {
+  return Math.max(1, Math.ceil(MIN_LABEL_PX / facetPx));
+}
+
+/** Draw the ticks below a column that are after the end of the last one; return the new end. */
 function drawColumn(
   renderer: Renderer,
   content: AxesContent,
   cell: PlotCell,
   column: number,
-): void {
+  end: number,
+): number {
   const { margins, width, height, x, facetX, theme } = content;
   const stretch = {
     from: content.toScreenX(cell.left),
@@ -89,7 +98,7 @@ function drawColumn(
   };
   const limits = { from: margins.left, to: width - margins.right };
   const style: TextStyle = { ...FONT, color: theme.label, align: 'center', baseline: 'top' };
-  let previousEnd = -Infinity;
+  let previousEnd = end;
   for (const { at, label } of listTicks(x, stretch, limits, false)) {
     const text = fit(renderer, label, FONT, x.kind === 'category' ? getBand(x, stretch) : Infinity);
     const half = renderer.measureText(text, FONT) / 2;
@@ -97,18 +106,27 @@ function drawColumn(
     previousEnd = at + half;
     renderer.text(text, at, height - margins.bottom + 6, style);
   }
-  if (!facetX) return;
+  const step = getLabelStep(stretch.to - stretch.from);
+  if (!facetX || column % step > 0) return previousEnd;
   const middle = (stretch.from + stretch.to) / 2;
-  const text = fit(renderer, facetX.labels[column] ?? '', FONT, stretch.to - stretch.from);
+  const text = fit(renderer, facetX.labels[column] ?? '', FONT, step * (stretch.to - stretch.from));
   if (middle > limits.from && middle < limits.to)
     renderer.text(text, middle, margins.top - 4, {
       ...style,
       color: theme.text,
       baseline: 'bottom',
     });
+  return previousEnd;
 }
 
-function drawLine(renderer: Renderer, content: AxesContent, cell: PlotCell, line: number): void {
+/** Draw the ticks beside a line of cells that are below the last one; return the new last one. */
+function drawLine(
+  renderer: Renderer,
+  content: AxesContent,
+  cell: PlotCell,
+  line: number,
+  last: number,
+): number {
   const { margins, width, height, y, facetY, theme } = content;
   const stretch = {
     from: content.toScreenY(cell.top + cell.height),
@@ -116,9 +134,11 @@ function drawLine(renderer: Renderer, content: AxesContent, cell: PlotCell, line
   };
   const limits = { from: height - margins.bottom, to: margins.top };
   let previous = Infinity;
+  let lowest = last;
   for (const { at, label } of listTicks(y, stretch, limits, true)) {
-    if (Math.abs(previous - at) < LINE_PX) continue;
+    if (Math.abs(previous - at) < LINE_PX || at - last < LINE_PX) continue;
     previous = at;
+    lowest = Math.max(lowest, at);
     renderer.text(fit(renderer, label, FONT, margins.left - 22), margins.left - 6, at, {
       ...FONT,
       color: theme.label,
@@ -126,8 +146,9 @@ function drawLine(renderer: Renderer, content: AxesContent, cell: PlotCell, line
       baseline: 'middle',
     });
   }
-  if (!facetY) return;
-  const text = fit(renderer, facetY.labels[line] ?? '', FONT, stretch.from - stretch.to);
+  const step = getLabelStep(stretch.from - stretch.to);
+  if (!facetY || line % step > 0) return lowest;
+  const text = fit(renderer, facetY.labels[line] ?? '', FONT, step * (stretch.from - stretch.to));
   renderer.text(text, width - margins.right + 12, (stretch.from + stretch.to) / 2, {
     ...FONT,
     color: theme.text,
@@ -135,6 +156,7 @@ function drawLine(renderer: Renderer, content: AxesContent, cell: PlotCell, line
     baseline: 'middle',
     vertical: true,
   });
+  return lowest;
 }
 
 function drawTitles(renderer: Renderer, content: AxesContent): void {

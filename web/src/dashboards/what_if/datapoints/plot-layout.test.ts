@@ -63,6 +63,20 @@ test('facets of numbers are ranges of equal width', () => {
   expect([...(facet?.bins ?? [])]).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
 });
 
+test('with many facets, each distinct number has its own', () => {
+  const values = Array.from({ length: 30 }, (_, at) => at * at);
+  const facet = makeFacet(numbers(...values), 30, 50, names);
+  expect(facet?.labels).toEqual(values.map(String));
+});
+
+test('the cells of many facets keep most of the space', () => {
+  const cells = layoutCells(52, 52, { width: 390, height: 300 }, MARGINS);
+  const [first] = cells;
+  expect(first?.width).toBeGreaterThan(390 / 52 / 2);
+  expect(first?.height).toBeGreaterThan(300 / 52 / 2);
+  expect((cells.at(-1)?.left ?? 0) + (cells.at(-1)?.width ?? 0)).toBeCloseTo(390);
+});
+
 test('few distinct numbers are facets of their own', () => {
   const facet = makeFacet(numbers(1, 0, 1, NaN), 4, 4, names);
   expect(facet?.labels).toEqual(['0', '1']);

@@ -27,7 +27,6 @@ export interface Facet {
 }
 
 export const MAX_AXIS_CATEGORIES = 30;
-const MAX_PLAIN_VALUES = 12;
 /** Consecutive integers up to this many, such as classes, are spread like categories. */
 const MAX_CLASSES = 10;
 /** How often each of them occurs on average, at least. */
@@ -156,11 +155,11 @@ export function makeFacet(
   if (column.codes) return rankCategories(column.codes, column.categories, buckets, names);
   const numbers = column.numbers ?? new Float64Array();
   const distinct = new Set<number>();
-  for (let at = 0; at < count && distinct.size <= MAX_PLAIN_VALUES; at++) {
+  for (let at = 0; at < count && distinct.size <= buckets; at++) {
     const value = numbers[at] ?? NaN;
     if (Number.isFinite(value)) distinct.add(value);
   }
-  if (distinct.size <= Math.max(buckets, 2) && distinct.size <= MAX_PLAIN_VALUES) {
+  if (distinct.size <= buckets) {
     const values = [...distinct].sort((one, other) => one - other);
     const bins = Int32Array.from(numbers, (value) => values.indexOf(value));
     return { labels: values.map(String), bins };
@@ -201,6 +200,8 @@ export interface PlotMargins {
 }
 
 const CELL_GAP_PX = 10;
+/** Of many cells, as a fraction of the space of one. */
+const MAX_GAP = 0.2;
 
 /** Return the cells of a grid, row by row. */
 export function layoutCells(
@@ -211,11 +212,13 @@ export function layoutCells(
 ): PlotCell[] {
   const plotWidth = Math.max(10, width - margins.left - margins.right);
   const plotHeight = Math.max(10, height - margins.top - margins.bottom);
-  const cellWidth = (plotWidth - (columns - 1) * CELL_GAP_PX) / columns;
-  const cellHeight = (plotHeight - (lines - 1) * CELL_GAP_PX) / lines;
+  const gapX = Math.min(CELL_GAP_PX, (MAX_GAP * plotWidth) / columns);
+  const gapY = Math.min(CELL_GAP_PX, (MAX_GAP * plotHeight) / lines);
+  const cellWidth = (plotWidth - (columns - 1) * gapX) / columns;
+  const cellHeight = (plotHeight - (lines - 1) * gapY) / lines;
   return Array.from({ length: columns * lines }, (_, at) => ({
-    left: margins.left + (at % columns) * (cellWidth + CELL_GAP_PX),
-    top: margins.top + Math.floor(at / columns) * (cellHeight + CELL_GAP_PX),
+    left: margins.left + (at % columns) * (cellWidth + gapX),
+    top: margins.top + Math.floor(at / columns) * (cellHeight + gapY),
     width: cellWidth,
     height: cellHeight,
   }));

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+
+import { LIGHT_THEME, type Renderer, type TextStyle } from '../../../charts/renderer/renderer';
+import { drawAxes } from './plot-axes';
+import { layoutCells, makeAxis, makeFacet } from './plot-layout';
+
+const LETTER_PX = 6;
+const FONT_PX = 11;
+const SIZE = { width: 700, height: 400 };
+const MARGINS = { left: 60, right: 24, top: 24, bottom: 40 };
+const names = { other: 'other', missing: 'missing' };
+
+interface Drawn {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+  readonly style: TextStyle;
+}
+
+/** Return the texts of a plot with cells for each of some numbers, in columns and lines. */
+function drawFacets(facets: number): Drawn[] {
+  const numbers = Float64Array.from({ length: facets }, (_, at) => 1000 + at);
+  const column = { numbers, codes: null, categories: [] };
+  const axis = makeAxis({ ...column, numbers: numbers.map((_, at) => at * 9e5) }, facets, names);
+  const facet = makeFacet(column, facets, facets, names);
+  const drawn: Drawn[] = [];
+  const renderer = {
+    rect: () => undefined,
+    stroke: () => undefined,
+    clip: (_box: unknown, draw: () => void) => draw(),
+    measureText: (text: string) => text.length * LETTER_PX,
+    text: (text: string, x: number, y: number, style: TextStyle) => {
+      if (text !== '') drawn.push({ text, x, y, style });
+    },
+  } as unknown as Renderer;
+  drawAxes(renderer, {
+    ...{ ...SIZE, margins: MARGINS, columns: facets, x: axis, y: axis, xTitle: '', yTitle: '' },
+    ...{ facetX: facet, facetY: facet, theme: LIGHT_THEME },
+    cells: layoutCells(facets, facets, SIZE, MARGINS),
+    toScreenX: (px) => px,
+    toScreenY: (px) => px,
+  });
+  return drawn;
+}
+
+function expectSpace(texts: readonly { readonly middle: number; readonly length: number }[]): void {
+  expect(texts.length).toBeGreaterThan(1);
+  const sorted = [...texts].sort((one, other) => one.middle - other.middle);
+  let end = -Infinity;
+  for (const { middle, length } of sorted) {
+    expect(middle - length / 2).toBeGreaterThanOrEqual(end);
+    end = middle + length / 2;
+  }
+}
+
+test.each([2, 10, 50])('ticks and labels of %i facets do not overlap', (facets) => {
+  const drawn = drawFacets(facets);
+  const xTicks = drawn.filter(({ style }) => style.baseline === 'top');
+  const xLabels = drawn.filter(({ style }) => style.baseline === 'bottom');
+  const yTicks = drawn.filter(({ style }) => style.align === 'right');
+  const yLabels = drawn.filter(({ style }) => style.align !== 'right' && style.vertical === true);
+  for (const texts of [xTicks, xLabels])
+    expectSpace(texts.map(({ text, x }) => ({ middle: x, length: text.length * LETTER_PX })));
+  expectSpace(yTicks.map(({ y }) => ({ middle: y, length: FONT_PX })));
+  expectSpace(yLabels.map(({ text, y }) => ({ middle: y, length: text.length * LETTER_PX })));
+});
