@@ -13,6 +13,7 @@ import type {
   ModelInfo,
   ModelJobStatus,
   OpenRequest,
+  OptimizeResponse,
   Problem,
   RowEditRequest,
   RowEditResponse,
@@ -51,6 +52,14 @@ type DistanceOptions = Required<
   Pick<DistanceRequest, 'metric' | 'weights' | 'embedding' | 'by_attributions' | 'model'>
 >;
 
+/** The answer to the chosen strategy. */
+export interface StrategyResult {
+  /** What was asked for: another model, other data or slices have another one. */
+  readonly key: string;
+  readonly choice: OptimizeResponse | null;
+  readonly problem: Problem | null;
+}
+
 /** The open data set with its models, what is chosen of it, and changes of its rows. */
 export class WhatIfState {
   readonly context: Context;
@@ -69,6 +78,7 @@ export class WhatIfState {
   /** Rows chosen with a box or a lasso. */
   selectedRows = $state.raw<ReadonlySet<number>>(new Set());
   dialog = $state<'data' | 'model' | 'settings' | null>(null);
+  strategyResult = $state.raw<StrategyResult | null>(null);
   readonly #columns: QueryMap<ColumnRequest, ColumnData>;
   readonly #distances: QueryMap<DistanceRequest, DistancesResponse>;
   /** Models whose prediction was started, by session, so that a failure is not repeated. */
@@ -479,6 +489,31 @@ export class WhatIfState {
     this.settings.row.set(row, 'push');
   }
 
+  /** Choose the model of the views that show one. */
+  selectModel(name: string): void {
+    this.settings.model.set(name, 'push');
+    this.resetStrategy();
+  }
+
+  /** Choose the columns whose values are slices. */
+  setSliceColumns(names: readonly string[]): void {
+    this.settings.sliceBy.set(names, 'push');
+    this.resetStrategy();
+  }
+
+  selectSession(session: string): void {
+    this.settings.session.set(session, 'push');
+    this.settings.row.set(null);
+    this.resetStrategy();
+  }
+
+  /** A strategy has chosen thresholds for one model, its data and slices: not for others. */
+  resetStrategy(): void {
+    const { strategy } = this.settings;
+    this.strategyResult = null;
+    if (strategy.value !== 'custom') strategy.set('custom');
+  }
+
   /** Select the next or previous row, of the selected rows if there are some. */
   stepRow(offset: number): void {
     const { rows, selectedRows, mask } = this;
@@ -514,6 +549,7 @@ export class WhatIfState {
     try {
       const { row, problems } = await send(info.session);
       this.#invalidate();
+      this.resetStrategy();
       this.rowProblems = problems;
       if (row) {
         this.context.queries.set(rowQuery, { session: info.session, row: row.row }, row);
@@ -546,6 +582,7 @@ export class WhatIfState {
     try {
       const info = await queries.mutate('POST what_if/open', request);
       this.settings.row.set(null);
+      this.resetStrategy();
       this.selectedRows = new Set();
       this.settings.file.set(request.path);
       this.settings.fileLabel.set(request.label ?? '');
@@ -566,7 +603,7 @@ export class WhatIfState {
   /** A link to a data set of a server that was restarted opens its file again. */
   async #openLinkedFile(): Promise<void> {
     const { file, fileLabel, fileScores, fileTask, session, row } = this.settings;
-    const { fileRows, fileRatio, fileClasses, fileInputs } = this.settings;
+    const { fileRows, fileRatio, fileClasses, fileInputs, strategy } = this.settings;
     const isOpen = this.sessions.some((one) => one.session === session.value);
     if (isOpen || file.value === '' || !this.sessionsQuery.data) return;
     if (!this.context.supports('POST what_if/open')) return;
@@ -590,6 +627,7 @@ export class WhatIfState {
     if (this.#openedFile === path) return;
     this.#openedFile = path;
     const chosen = row.value;
+    const chosenStrategy = strategy.value;
     const models = this.settings.fileModels.value;
     const inputs = fileInputs.value;
     const options = {
@@ -611,6 +649,7 @@ export class WhatIfState {
       this.problem = (await this.addModel(model, 'replace')) ?? this.problem;
     }
     this.settings.fileModels.set(models);
+    strategy.set(chosenStrategy);
   }
 
   /** Connect a model, also in the link; return why that failed. */
@@ -649,6 +688,7 @@ export class WhatIfState {
       this.settings.file.set('');
       this.settings.fileModels.set([]);
       this.settings.row.set(null);
+      this.resetStrategy();
     } catch (error) {
       this.problem = toProblem(error);
     }
@@ -695,6 +735,7 @@ export class WhatIfState {
       const next = await this.context.queries.mutate('POST what_if/configure', request);
       // Models that get other inputs have no predictions any more.
       this.#attempted.clear();
+      this.resetStrategy();
       if (settings.file.value !== '') {
         settings.fileLabel.set(next.label ?? '');
         if (change.features) settings.fileInputs.set(change.features);
@@ -721,6 +762,7 @@ export class WhatIfState {
       const { fileModels } = this.settings;
       fileModels.set(fileModels.value.filter(({ spec }) => spec.name !== model));
       this.applyInfo(await this.context.queries.mutate('DELETE what_if/models', request));
+      this.resetStrategy();
     } catch (error) {
       this.problem = toProblem(error);
     }

@@ -13,7 +13,7 @@ import * as m from '../../../catalog/what_if';
 import { type Condition, formatSlice, parseSlice } from '../conditions';
 import { optimizeQuery, performanceQuery } from '../query';
 import type { StrategyChoice, Thresholds } from '../what-if-settings';
-import type { WhatIfState } from '../what-if-state.svelte';
+import type { StrategyResult, WhatIfState } from '../what-if-state.svelte';
 import { type BinRule, DEFAULT_BINS, matchesWords } from './bins';
 import { StagedRows } from './staged-rows.svelte';
 import { computeCostInterval, type Interval } from './threshold-intervals';
@@ -52,9 +52,6 @@ interface Dragged {
 export class PerformanceState {
   readonly board: WhatIfState;
   readonly query: Query<PerformanceResponse>;
-  /** The result of the last strategy. */
-  choice = $state.raw<OptimizeResponse | null>(null);
-  problem = $state.raw<Problem | null>(null);
   isOptimizing = $state(false);
   #dragged = $state.raw<Dragged | null>(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -112,7 +109,7 @@ export class PerformanceState {
   setBins(column: string, rule: BinRule): void {
     const { bins } = this.board.settings;
     bins.set({ ...bins.value, [column]: rule }, 'push');
-    this.resetStrategy();
+    this.board.resetStrategy();
   }
 
   /** Return the name of a slice to show. */
@@ -208,19 +205,13 @@ export class PerformanceState {
       this.#getKey(slice),
       threshold,
     ]);
-    this.resetStrategy();
+    this.board.resetStrategy();
     this.#setThresholds({ ...this.#thresholds, ...Object.fromEntries(chosen) }, 'push');
   }
 
   resetThresholds(): void {
     this.#setThresholds({}, 'push');
-    this.resetStrategy();
-  }
-
-  resetStrategy(): void {
-    this.choice = null;
-    this.problem = null;
-    if (this.board.settings.strategy.value !== 'custom') this.board.settings.strategy.set('custom');
+    this.board.resetStrategy();
   }
 
   #lastRows: readonly SliceRow[] = [];
@@ -277,15 +268,36 @@ export class PerformanceState {
     computeCostInterval(this.parts, this.board.settings.costRatio.value),
   );
 
+  readonly #strategyKey: string = $derived.by(() => {
+    const { info, model } = this.board;
+    return JSON.stringify([info?.version, info?.label, this.makeRequest(model?.name ?? '')]);
+  });
+
+  readonly #result: StrategyResult | null = $derived.by(() => {
+    const { strategyResult: result } = this.board;
+    return result?.key === this.#strategyKey ? result : null;
+  });
+
+  /** The result of the strategy; null if it was chosen for other data, slices or another model. */
+  get choice(): OptimizeResponse | null {
+    return this.#result?.choice ?? null;
+  }
+
+  get problem(): Problem | null {
+    return this.#result?.problem ?? null;
+  }
+
   /** Let the server choose the thresholds. */
   async optimize(strategy: StrategyChoice): Promise<void> {
-    const { settings, model, context } = this.board;
+    const { board } = this;
+    const { settings, model, context } = board;
     settings.strategy.set(strategy, 'push');
-    this.problem = null;
     if (strategy === 'custom' || !model || !this.data) {
-      this.choice = null;
+      board.strategyResult = null;
       return;
     }
+    const key = this.#strategyKey;
+    board.strategyResult = { key, choice: this.choice, problem: null };
     this.isOptimizing = true;
     try {
       const response = await context.queries.fetch(optimizeQuery, {
@@ -295,7 +307,8 @@ export class PerformanceState {
         max_gap: Math.max(0, Math.min(1, settings.maxGap.value)),
         measure: settings.measure.value,
       });
-      this.choice = response;
+      if (key !== this.#strategyKey || settings.strategy.value !== strategy) return;
+      board.strategyResult = { key, choice: response, problem: null };
       const thresholds = Object.fromEntries(
         response.slices.map((name, at) => [this.#getKey(name), response.thresholds[at] ?? 0.5]),
       );
@@ -304,7 +317,8 @@ export class PerformanceState {
         this.#setThresholds({ '': response.thresholds[0] ?? 0.5 }, 'push');
       } else this.#setThresholds({ ...this.#thresholds, ...thresholds }, 'push');
     } catch (error) {
-      this.problem = toProblem(error);
+      if (key === this.#strategyKey)
+        board.strategyResult = { key, choice: this.choice, problem: toProblem(error) };
     } finally {
       this.isOptimizing = false;
     }
