@@ -33,6 +33,8 @@ from tests.web.what_if_data import (
     serve_workspaces,
 )
 from tracklight.analysis.predictors.python_models import wrap_model
+from tracklight.analysis.tables.objects import to_table
+from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.cli import main
 from tracklight.formats.media import encode_png
 
@@ -388,6 +390,24 @@ def test_cells_of_classes_with_names_open_datapoints(tmp_path: Path, open_page: 
         given = page.get_by_role("group", name="Attributions of the model")
         expect(given).to_contain_text(f"{abs(x[3] - 1.5):.4g}")
         expect(page.get_by_text("the score of class high")).to_be_visible()
+
+
+def test_limits_of_classes_and_slices_are_explained(tmp_path: Path, open_page: OpenPage) -> None:
+    x = np.arange(120) / 5
+
+    def predict(columns: Any) -> Any:
+        return np.eye(24)[columns["x"].astype(int)]
+
+    many = Workspace(
+        to_table({"x": x, "label": x.astype(int)}), [wrap_model(predict, "steps")], label="label"
+    )
+    with serve_workspaces(tmp_path / "many", {"many": many}) as url:
+        page = open_page(url + TAB + "&wi=performance")
+        expect(page.get_by_text("Confusion matrices are shown for up to 20")).to_be_visible()
+        expect(page.get_by_text("The curves of the first 20 of 24 classes")).to_be_visible()
+    with serve_workspaces(tmp_path / "few", {"few": make_class_workspace()}) as url:
+        page = open_page(url + TAB + "&wi=performance&wi-slice=x&wi-bins=%7B%22x%22%3A14%7D")
+        expect(page.get_by_text("The first 11 of 14 slices are shown.")).to_be_visible()
 
 
 def test_dependence_overlays_models(people: str, open_page: OpenPage) -> None:

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 
 import type { PerformanceResponse } from '../../../api/schemas';
 import { toCsv } from '../../../cards/export';
-import { formatArea, listSliceMetrics, makeMetricsExport } from './slice-metrics';
+import { sortRows } from '../../../components/data-table';
+import { formatArea, listSliceMetrics, makeMetricsExport, makeSliceColumn } from './slice-metrics';
 
 const SIZE = 101;
 
@@ -62,6 +63,15 @@ test('slices are exported with thresholds and intervals', () => {
     /^Overall,8,0,1,0\.397\d+,1,0\.8,[\d.]+,[\d.]+,0\.5,0\.25,0\.75,0\.5,0\.25,0\.75$/,
   );
   expect(women).toMatch(/^sex:f,4,1,0,0,0\.84\d+,0,0,0\.91\d+,,,,,,$/);
+});
+
+test('slices are sorted as the server orders them, by the bounds of bins', () => {
+  const names = ['Overall', '[-10, -5)', '[-5, 0)', '>= 0'];
+  const rows = [2, 3, 0, 1].map((at) => ({ at }));
+  const sort = (descending: boolean) =>
+    sortRows(rows, [makeSliceColumn(160)], { key: 'slice', descending }).map(({ at }) => names[at]);
+  expect(sort(false)).toEqual(names);
+  expect(sort(true)).toEqual(names.toReversed());
 });
 
 test('models without thresholds have the metrics of the server', () => {

@@ -2,6 +2,7 @@
 import type { MetricValues, PerformanceResponse, Task } from '../../../api/schemas';
 import type { ExportTable } from '../../../cards/export';
 import * as m from '../../../catalog/what_if';
+import type { TableColumn } from '../../../components/data-table';
 import { formatValue } from '../../../lib/format';
 import { getMetricName, listMetrics } from './metric-text';
 import { computeInterval, type Interval } from './threshold-intervals';
@@ -33,6 +34,11 @@ const RATES: Readonly<Record<string, Rate>> = {
   true_negative_rate: 'trueNegativeRate',
   true_positive_rate: 'recall',
 };
+
+/** Return the column of the names of slices. The server orders them by value, and bins by their bounds. */
+export function makeSliceColumn(width: number): TableColumn<{ readonly at: number }> {
+  return { key: 'slice', title: m.slice, width, isText: true, value: ({ at }) => at };
+}
 
 /** Return the metrics to list, for models with two classes at the threshold of each slice. */
 export function listSliceMetrics(
