@@ -83,9 +83,14 @@ class Group:
     paths: tuple[str, ...]
     in_quick_tier: bool = False
     workers: int = 2
-    #: Groups that start Ray run alone: Ray gives its processes 15 seconds to start, and programs
-    #: find each other's clusters.
+    #: Ray gives its processes 15 seconds to start, and programs find each other's clusters: a group
+    #: that starts Ray runs beside one other worker at most, which does not start Ray.
     starts_ray: bool = False
+
+    @property
+    def load(self) -> int:
+        """How many of `MAX_WORKERS` the group takes."""
+        return MAX_WORKERS - 1 if self.starts_ray else self.workers
 
 
 def list_groups() -> list[Group]:
@@ -221,10 +226,7 @@ def run_groups(groups: list[Group], tier: str, options: list[str]) -> Report:
 
 
 def can_start(group: Group, running: Collection[Group]) -> bool:
-    if running and (group.starts_ray or any(other.starts_ray for other in running)):
-        return False
-    workers = sum(other.workers for other in running)
-    return not running or workers + group.workers <= MAX_WORKERS
+    return not running or sum(other.load for other in running) + group.load <= MAX_WORKERS
 
 
 def iter_leaked(session: str) -> Iterator[psutil.Process]:

@@ -18,15 +18,18 @@ def test_a_group_with_too_many_workers_runs_alone() -> None:
     assert not can_start(group, [Group("other", (), workers=1)])
 
 
-def test_groups_that_start_ray_run_alone() -> None:
-    ray, shards, torch = (
+def test_a_group_that_starts_ray_runs_beside_one_worker() -> None:
+    ray, shards, torch, browser = (
         next(group for group in list_groups() if group.name == name)
-        for name in ("ray", "ray-shards", "torch")
+        for name in ("ray", "ray-shards", "torch", "browser")
     )
     assert not can_start(shards, [ray])
     assert not can_start(ray, [shards])
-    assert not can_start(torch, [ray])
-    assert not can_start(ray, [torch])
+    assert not can_start(browser, [ray])
+    assert not can_start(ray, [browser])
+    assert not can_start(ray, [torch, torch])
+    assert can_start(torch, [ray])
+    assert can_start(ray, [torch])
     assert can_start(ray, [])
 
 
