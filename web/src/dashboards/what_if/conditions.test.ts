@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { formatSlice, makeConditionMask, parseSlice } from './conditions';
+import { formatSlice, makeConditionMask, MISSING_VALUE, parseSlice } from './conditions';
 
 const edges = { age: [20, 40] };
 const columns = new Map([
@@ -44,6 +44,17 @@ test('numbers and missing values are compared as such', () => {
   ];
   expect(mask('30', 'age')).toEqual([0, 1, 0, 0]);
   expect(mask(null, 'sex')).toEqual([0, 0, 0, 1]);
+});
+
+test('the slice of missing values is shown as such and has the rows without a value', () => {
+  const crossed = `sex_X_age:${MISSING_VALUE}_X_${MISSING_VALUE}`;
+  const conditions = parseSlice(crossed, ['sex', 'age'], edges);
+  expect(conditions).toEqual([
+    { column: 'sex', value: null },
+    { column: 'age', value: null },
+  ]);
+  expect([...(makeConditionMask(conditions, columns, 4) ?? [])]).toEqual([0, 0, 0, 1]);
+  expect(formatSlice(crossed, ['sex', 'age'])).toBe('sex: missing · age: missing');
 });
 
 test('names of slices are shown with their columns', () => {

@@ -1,4 +1,5 @@
 /** Conditions on columns, which choose the datapoints that are shown. */
+import * as m from '../../catalog/what_if';
 
 /** A row fits if its value is `value`, or lies in a range. */
 export interface Condition {
@@ -70,6 +71,8 @@ function toNumber(text: string): number {
   return Number(text);
 }
 
+/** How the server names the slice of the rows without a value. */
+export const MISSING_VALUE = 'missing';
 const CROSS = '_X_';
 const RANGE = /^\[(.+), (.+)\)$/;
 
@@ -97,11 +100,16 @@ export function formatSlice(name: string, columns: readonly string[]): string {
   if (columns.length === 0 || !name.startsWith(prefix)) return name;
   const values = name.slice(prefix.length).split(CROSS);
   return columns
-    .map((column, at) => `${column}: ${(values[at] ?? '').replace(/^>= /, '≥ ')}`)
+    .map((column, at) => `${column}: ${formatSliceValue(values[at] ?? '')}`)
     .join(' · ');
 }
 
+function formatSliceValue(text: string): string {
+  return text === MISSING_VALUE ? m.missingValue : text.replace(/^>= /, '≥ ');
+}
+
 function parseValue(column: string, text: string, edges: ArrayLike<number> | undefined): Condition {
+  if (text === MISSING_VALUE) return { column, value: null };
   if (!edges || edges.length === 0) return { column, value: text };
   // Names have rounded numbers.
   const findEdge = (number: string): number => findNearest(Number(number), edges);
