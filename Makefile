@@ -155,12 +155,11 @@ help:  ## Say what there is to make
 
 .make/frameworks: .make/installed
 	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
-	$(PIP) --no-compile --group frameworks
+	$(PIP) --group frameworks
 	@touch $@
 
-# All that tests need, in one step: every call of pip checks all packages again. Modules are compiled
-# when they are imported: compiling all of the frameworks takes minutes, and few are used.
+# All that tests need, in one step: every call of pip checks all packages again.
 .make/all: .make/installed
 	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
-	$(PIP) --no-compile --group test --group test-all --group docs --group release --group frameworks
+	$(PIP) --group test --group test-all --group docs --group release --group frameworks
 	@touch .make/test .make/test-all .make/docs .make/release .make/frameworks $@
