@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,14 +95,17 @@ def _run_viewers(
     command = [sys.executable, "-m", "benchmarks.viewers", site.url]
     command += [str(viewers), str(duration_s), str(shape.tags)]
     cpu_before, began = _read_cpu_s(site), time.monotonic()
-    with start_process(command) as process:
+    with start_process(command) as process, ThreadPoolExecutor(1) as executor:
         assert process.stdout is not None
+        # Read at once: the latencies of many viewers are more than a pipe holds.
+        output = executor.submit(process.stdout.read)
         step = shape.steps
-        while process.poll() is None:
+        while not output.done():
             _append_point(logdir, random.choice(shape.run_names), step, shape.tags)
             step += 1
             time.sleep(1)
-        lines = process.stdout.read().strip().splitlines()
+        lines = output.result().strip().splitlines()
+        process.wait()
     if process.returncode != 0:
         raise RuntimeError("\n".join(lines[-5:]))
     latencies_s = json.loads(lines[-1])
