@@ -11,8 +11,9 @@ The suite is split into groups, each a pytest run with processes of its own:
 The quick tier runs ``unit`` without slow tests and the browser smoke test; the full tier runs
 everything. Groups run side by side as long as there are not more than `MAX_WORKERS` workers,
 because browser tests and tests of subprocesses leave a processor idle for a third of their time.
-The end of the output merges all groups: every skip with its reason, the slowest tests, leaked
-processes and one line of totals. The exit status is 1 if anything failed.
+The end of the output merges all groups: every skip with its reason, the slowest tests, the failed
+tests with their messages, leaked processes and one line of totals. The exit status is 1 if
+anything failed.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ FRAMEWORKS = ROOT / "tests" / "frameworks"
 QUICK = "(not slow and not browser) or smoke"
 MAX_TEST_S = 30.0
 SLOWEST = 20
+#: Characters of the message of a failed test in the closing summary.
+MAX_MESSAGE = 300
 #: A group that takes longer is killed.
 MAX_GROUP_S = 3600.0
 #: Workers of all groups that run at the same time. Each waits for part of its time, for a browser
@@ -120,6 +123,7 @@ class Report:
     counts: Counter[str] = field(default_factory=Counter)
     durations: list[tuple[float, str]] = field(default_factory=list)
     skips: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def add_group(self, group: Group, status: int, junit: Path) -> None:
@@ -129,9 +133,11 @@ class Report:
         failed = 0
         for case in ElementTree.parse(junit).getroot().iter("testcase"):
             outcome = _outcome(case)
-            failed += outcome == "failed"
-            self.counts[outcome] += 1
             name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}"
+            if outcome == "failed":
+                failed += 1
+                self.failures.append(f"{group.name}: {name}: {_failure_message(case)}")
+            self.counts[outcome] += 1
             self.durations.append((float(case.get("time", 0)), name))
             for skipped in case.iter("skipped"):
                 self.skips[skipped.get("message", "")] += 1
@@ -149,6 +155,10 @@ class Report:
         for seconds, name in self.durations[:SLOWEST]:
             mark = f"  (over {MAX_TEST_S:.0f} s)" if seconds > MAX_TEST_S else ""
             print(f"  {seconds:7.2f} s  {name}{mark}")
+        if self.failures:
+            print("\nFailed:")
+            for failure in self.failures:
+                print(f"  {failure}")
         for problem in self.problems:
             print(f"\nError: {problem}")
         counts = self.counts
@@ -160,6 +170,13 @@ def _outcome(case: ElementTree.Element) -> str:
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
     return "skipped" if case.find("skipped") is not None else "passed"
+
+
+def _failure_message(case: ElementTree.Element) -> str:
+    for part in case:
+        if part.tag in ("failure", "error"):
+            return part.get("message", "")[:MAX_MESSAGE].replace("\n", " ")
+    return ""
 
 
 def run_group(group: Group, tier: str, junit: Path, options: list[str]) -> tuple[int, list[str]]:

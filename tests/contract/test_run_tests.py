@@ -1,8 +1,12 @@
-"""Which groups of tests run side by side."""
+"""Which groups of tests run side by side, and what the closing summary says."""
 
 from __future__ import annotations
 
-from tools.run_tests import MAX_WORKERS, Group, can_start, list_groups
+from pathlib import Path
+
+import pytest
+
+from tools.run_tests import MAX_WORKERS, Group, Report, can_start, list_groups
 
 
 def test_groups_share_the_workers() -> None:
@@ -38,3 +42,26 @@ def test_every_framework_has_a_group_and_long_ones_start_first() -> None:
     assert {"jax", "ray", "subprocesses", "tensorflow", "torch"} < set(names)
     assert names[:3] == ["browser", "unit", "subprocesses"]
     assert names[-2:] == ["ray", "ray-shards"]
+
+
+def test_summary_ends_with_the_failed_tests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junit = tmp_path / "report.xml"
+    junit.write_text(
+        """<testsuites><testsuite>
+        <testcase classname="tests.some" name="test_one" time="0.1"/>
+        <testcase classname="tests.some" name="test_two" time="0.2">
+        <failure message="AssertionError: 1 != 2">...</failure></testcase>
+        </testsuite></testsuites>"""
+    )
+    report = Report()
+    report.add_group(Group("unit", ()), 1, junit)
+    report.print()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-4:] == [
+        "Failed:",
+        "  unit: tests/some::test_two: AssertionError: 1 != 2",
+        "",
+        "1 passed, 1 failed, 0 skipped",
+    ]
