@@ -171,8 +171,8 @@ class Route:
     method: Method = "POST"
     etag: Callable[[], str] | None = None
     """Returns a text that changes whenever the response may have changed, such as `Context.state`.
-    Browsers then revalidate their copy of a GET instead of fetching it again, and equal POST
-    requests of several viewers get the same response, which must not depend on the viewer."""
+    Browsers then revalidate their copy of a GET instead of fetching it again, and equal requests of
+    several viewers get the same response, which must not depend on the viewer."""
     immutable: Callable[[Any], bool] | None = None
     """Returns whether the response to this request never changes; browsers then cache it."""
     mutates: bool = False

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from tests.server.columns_decoder import read_columns
 from tracklight.errors import UsageError
-from tracklight.plugin import Blob, Empty, Route
+from tracklight.plugin import Blob, Empty, Route, Stream
 from tracklight.server import responses
 from tracklight.server.responses import COLUMNS_MEDIA_TYPE
 from tracklight.server.routing import create_routes
@@ -222,3 +222,37 @@ def test_only_compressible_responses_are_compressed(
     if is_compressed:
         assert len(raw) < 2000
         assert len(read_columns(gzip.decompress(raw))[0]) == 20_000
+
+
+def test_equal_requests_are_handled_once_until_the_etag_changes() -> None:
+    handled: list[str] = []
+    state = ["1"]
+
+    def handle(request: EchoRequest) -> EchoRequest:
+        handled.append(request.tag)
+        return request
+
+    def stream(request: EchoRequest) -> Stream:
+        handled.append(request.tag)
+        return Stream(iter([request.tag.encode()]), "text/plain", "tag.txt")
+
+    def get_etag() -> str:
+        return state[0]
+
+    routes = [
+        Route("echo", EchoRequest, handle, "GET", get_etag),
+        Route("echo", EchoRequest, handle, "POST", get_etag),
+        Route("stream", EchoRequest, stream, "GET", get_etag),
+    ]
+    with TestClient(Starlette(routes=create_routes(routes))) as client:
+        first, again = client.get("/echo?tag=a"), client.get("/echo?tag=a")
+        assert (again.content, again.headers) == (first.content, first.headers)
+        assert again.json()["tag"] == "a"
+        assert handled == ["a"]
+        assert client.get("/echo?tag=b").json()["tag"] == "b"
+        assert client.post("/echo", json={"tag": "a"}).json()["tag"] == "a"
+        assert handled == ["a", "b", "a"]
+        state[0] = "2"
+        assert client.get("/echo?tag=a").headers["etag"] != first.headers["etag"]
+        assert handled == ["a", "b", "a", "a"]
+        assert [client.get("/stream?tag=c").text for _ in range(2)] == ["c", "c"]

@@ -83,13 +83,16 @@ def run_hub(tmp_path: Path) -> Iterator[str]:
             stderr=output,
         )
     login = f"http://127.0.0.1:{port}/lab7/hub/login"
-    # The proxy starts before the hub and answers with an error page until then.
-    wait_until(lambda: is_reachable(login), 90)
-    yield login
-    process.terminate()
-    process.wait(60)
-    for board in list_instances():
-        os.kill(board.pid, signal.SIGTERM)
+    try:
+        # The proxy starts before the hub and answers with an error page until then.
+        wait_until(lambda: is_reachable(login) or process.poll() is not None, 300)
+        assert process.poll() is None, (tmp_path / "hub.log").read_text()
+        yield login
+    finally:
+        process.terminate()
+        process.wait(60)
+        for board in list_instances():
+            os.kill(board.pid, signal.SIGTERM)
 
 
 def is_reachable(address: str) -> bool:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.datastructures import Headers, QueryParams
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Router
 from starlette.routing import Route as StarletteRoute
 from starlette.types import Receive, Scope, Send
@@ -94,8 +94,7 @@ class LazyRouter:
 
 
 def _create_endpoint(route: Route) -> Any:
-    is_shared = route.method == "POST" and route.etag is not None
-    shared = _SharedResponses() if is_shared else None
+    shared = None if route.etag is None else _SharedResponses()
 
     async def endpoint(request: Request) -> Response:
         if route.mutates:
@@ -169,34 +168,39 @@ class _SharedResponses:
         """Return the response to a request; only one thread at a time works on equal requests."""
         assert route.etag is not None
         # Taken before the log is read, as a cursor: a response is never older than its key says.
-        names = ("accept", "accept-encoding")
-        parts = [route.etag(), request.url.path, *(request.headers.get(name) for name in names)]
-        key = hash_key(str(parts), body.decode("latin-1"))
+        state = route.etag()
+        etag = _make_etag(state, request) if route.method == "GET" else None
+        if etag is not None and etag in request.headers.get("if-none-match", ""):
+            return _set_etag(Response(status_code=304), etag)
+        names = ("accept", "accept-encoding", "range")
+        url, headers = request.url, (request.headers.get(name) for name in names)
+        key = hash_key(str([state, url.path, url.query, *headers]), body.decode("latin-1"))
         response = self._cache.find(key)
         if response is None:
             pending = self._pending.get(key)
+            is_first = pending is None
             if pending is None:
                 work = run_in_thread(request.scope, self._build, key, route, request, body)
                 pending = self._pending[key] = asyncio.ensure_future(work)
                 pending.add_done_callback(lambda _: self._pending.pop(key))
             # The others still need it if this client disconnects.
             response = await asyncio.shield(pending)
-        copy = Response(status_code=response.status_code)
-        copy.body, copy.raw_headers = response.body, [*response.raw_headers]
-        return copy
+            if isinstance(response, StreamingResponse) and not is_first:
+                # A stream can be sent once.
+                response = await run_in_thread(request.scope, _handle, route, request, body)
+        if not isinstance(response, StreamingResponse):
+            shared, response = response, Response(status_code=response.status_code)
+            response.body, response.raw_headers = shared.body, [*shared.raw_headers]
+        return response if etag is None else _set_etag(response, etag)
 
     def _build(self, key: str, route: Route, request: Request, body: bytes) -> Response:
         response = _handle(route, request, body)
-        self._cache.put(key, response, len(response.body))
+        if not isinstance(response, StreamingResponse):
+            self._cache.put(key, response, len(response.body))
         return response
 
 
 def _handle(route: Route, request: Request, body: bytes) -> Response:
-    etag = None
-    if route.etag is not None and route.method == "GET":
-        etag = _make_etag(route.etag(), request)
-    if etag is not None and etag in request.headers.get("if-none-match", ""):
-        return _set_etag(Response(status_code=304), etag)
     try:
         decoded = _decode_request(route, request, body)
     except UnicodeError as error:
@@ -205,7 +209,7 @@ def _handle(route: Route, request: Request, body: bytes) -> Response:
     response = create_response(result, request.headers)
     if route.immutable is not None and route.immutable(decoded):
         response.headers["cache-control"] = IMMUTABLE_CACHE_CONTROL
-    return response if etag is None else _set_etag(response, etag)
+    return response
 
 
 def _change(route: Route, request: Request, decoded: Any, body: bytes) -> Any:
