@@ -15,11 +15,11 @@ import numpy as np
 
 from benchmarks import what_if_page
 from benchmarks.report import Row, Timing, format_s
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.examples import encode_examples
 from tracklight.analysis.tables.files import read_files
 from tracklight.analysis.tables.objects import to_table
-from tracklight.analysis.tables.table import DataTable
 from tracklight.formats.tfrecord import write_records
 from tracklight.what_if import Session
 

@@ -26,7 +26,7 @@ from tools.write_http_api import (
     read_field_docs,
     write_text,
 )
-from tracklight.analysis.embeddings.loading import Embedding
+from tracklight.analysis.embeddings import Embedding
 from tracklight.analysis.evaluation.report import PLUGIN_NAME, encode_evaluation
 from tracklight.analysis.fairness import make_evaluation_id
 from tracklight.analysis.predictors.python_models import wrap_model

@@ -9,8 +9,8 @@ import pandas
 import pytest
 
 import tracklight
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import make_list_column, make_number_column
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.feature_statistics import compute_statistics
 from tracklight.errors import ModelError, UsageError
 from tracklight.what_if import Session

@@ -9,8 +9,8 @@ from typing import Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from tracklight.analysis.graphs import model
-from tracklight.analysis.graphs.model import TensorSpec
+from tracklight.analysis import graphs
+from tracklight.analysis.graphs import TensorSpec
 from tracklight.errors import LogError, list_similar_names
 from tracklight.types import Int64
 from tracklight.util import html
@@ -90,7 +90,7 @@ class Graph:
         >>> networkx.DiGraph((edge.source, edge.target) for edge in graph.edges)
     """
 
-    def __init__(self, run: str, tag: str, graph: model.Graph) -> None:
+    def __init__(self, run: str, tag: str, graph: graphs.Graph) -> None:
         self.run = run
         self.tag = tag
         self._graph = graph

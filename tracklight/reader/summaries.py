@@ -17,13 +17,13 @@ import msgspec
 from tracklight.analysis.debugger import HealthAlert
 from tracklight.analysis.debugger.library import Analysis, DebuggerLibrary
 from tracklight.analysis.debugger.recording import RecordingAnalysis
-from tracklight.analysis.embeddings.discovery import discover_embeddings, list_file_embeddings
-from tracklight.analysis.embeddings.loading import (
+from tracklight.analysis.embeddings import (
     Embedding,
     EmbeddingVersion,
     read_sprite_sheet,
     read_vectors,
 )
+from tracklight.analysis.embeddings.discovery import discover_embeddings, list_file_embeddings
 from tracklight.analysis.embeddings.metadata import read_metadata
 from tracklight.analysis.evaluation.report import rank_gaps
 from tracklight.analysis.evaluation.slices import OVERALL, format_slice

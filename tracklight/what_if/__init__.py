@@ -18,7 +18,7 @@ import sys
 import types
 from typing import Any
 
-from tracklight.analysis.predictors.base import ColumnPredictor, Predictions, Predictor
+from tracklight.analysis.predictors import ColumnPredictor, Predictions, Predictor
 from tracklight.analysis.predictors.model_files import ModelFilePredictor
 from tracklight.analysis.predictors.model_files import load_model_file as load_model
 from tracklight.analysis.predictors.server_models import (
@@ -27,8 +27,8 @@ from tracklight.analysis.predictors.server_models import (
     ServingGrpcPredictor,
     ServingRestPredictor,
 )
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.files import ReadLimits, read_files
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import LogError
 from tracklight.what_if.performance_analysis import ThresholdTable
 from tracklight.what_if.session import Session

@@ -27,7 +27,7 @@ from tracklight.analysis.what_if.thresholds import (
 )
 from tracklight.errors import UsageError
 from tracklight.util.frames import Column, Frame, ObjectColumn
-from tracklight.what_if.frames import SessionBase, take_rows
+from tracklight.what_if.feature_analysis import SessionBase, take_rows
 
 #: One column, several that are crossed, or a list of such groups.
 SliceBy = str | Sequence[str]

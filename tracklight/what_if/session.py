@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracklight.analysis.predictors.base import ColumnPredictor, Task, find_prediction_columns
+from tracklight.analysis.predictors import ColumnPredictor, Task, find_prediction_columns
 from tracklight.analysis.predictors.python_models import Output, wrap_model
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn, make_column
 from tracklight.analysis.tables.objects import TableKind, detect_table_kind, to_table
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.counterfactuals import (
     compute_distances,
     get_embedding,
@@ -23,8 +23,7 @@ from tracklight.analysis.what_if.counterfactuals import (
 from tracklight.analysis.what_if.distances import DistanceFunction, DistanceSpace, Metric
 from tracklight.analysis.what_if.workspace import Workspace, decide
 from tracklight.util.frames import Column, Frame, ObjectColumn
-from tracklight.what_if.feature_analysis import FeatureAnalysis
-from tracklight.what_if.frames import make_frame, to_frame_column
+from tracklight.what_if.feature_analysis import FeatureAnalysis, make_frame, to_frame_column
 from tracklight.what_if.performance_analysis import PerformanceAnalysis
 
 #: How rows are compared; ``"embedding"`` is the cosine distance of vectors, ``"custom"`` the

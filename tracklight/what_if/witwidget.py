@@ -18,11 +18,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracklight.analysis.predictors.base import Predictor, Task
+from tracklight.analysis.predictors import Predictor, Task
 from tracklight.analysis.predictors.python_models import CallablePredictor, convert_table
 from tracklight.analysis.predictors.server_models import ServingGrpcPredictor
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.objects import TableKind, detect_table_kind
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import DistanceFunction
 from tracklight.errors import UsageError, import_optional
 from tracklight.what_if.session import Session

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tracklight.analysis.embeddings import Embedding, read_vectors
 from tracklight.analysis.embeddings.discovery import discover_embeddings
-from tracklight.analysis.embeddings.loading import Embedding, read_vectors
 from tracklight.logdir.access import ConfinedFiles, parse_roots
 
 DATA = Path(__file__).parents[2] / "data"

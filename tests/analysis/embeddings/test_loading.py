@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracklight.analysis.embeddings.loading import EmbeddingVersion, make_vectors, read_vectors
+from tracklight.analysis.embeddings import EmbeddingVersion, make_vectors, read_vectors
 from tracklight.errors import FormatError, LogError
 from tracklight.logdir.access import ConfinedFiles
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from tracklight.analysis.embeddings.loading import SpriteSheet, read_sprite_sheet
+from tracklight.analysis.embeddings import SpriteSheet, read_sprite_sheet
 from tracklight.errors import FormatError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.experiments.studies import assign_studies
+from tracklight.analysis.experiments import assign_studies
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import tracklight
 from tests.analysis.graphs.conftest import FILES, Logged
+from tracklight.analysis.graphs import Graph, TensorSpec
 from tracklight.analysis.graphs.graphdef import parse_graphdef, parse_run_metadata
-from tracklight.analysis.graphs.model import Graph, TensorSpec
 from tracklight.analysis.graphs.statistics import summarize_graph
 from tracklight.errors import FormatError
 from tracklight.formats import proto

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tracklight.analysis.graphs import TensorSpec, format_shape
 from tracklight.analysis.graphs.graphdef import describe_node, get_dtype_name
-from tracklight.analysis.graphs.model import TensorSpec, format_shape
 from tracklight.formats import proto
 
 FLOAT32, INT64 = proto.AttrValue(type=1), proto.AttrValue(type=9)

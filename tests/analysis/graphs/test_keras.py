@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.analysis.graphs import keras_oracle
 from tests.analysis.graphs.conftest import FILES, Logged
+from tracklight.analysis.graphs import Graph, TensorSpec
 from tracklight.analysis.graphs.keras import parse_keras
-from tracklight.analysis.graphs.model import Graph, TensorSpec
 from tracklight.errors import FormatError
 
 Json = dict[str, Any]

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from tests.archives import extract
-from tracklight.analysis.graphs.model import INPUT, OUTPUT, Graph
-from tracklight.analysis.graphs.model_files.graph_builder import INITIALIZER
+from tracklight.analysis.graphs import INPUT, OUTPUT, Graph
+from tracklight.analysis.graphs.model_files import INITIALIZER
 from tracklight.analysis.graphs.parsers import parse_graph_file
 
 NETRON = Path(__file__).parents[2] / "data/netron"

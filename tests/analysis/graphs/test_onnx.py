@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
-from tracklight.analysis.graphs.model import Graph, TensorSpec, format_shape
+from tracklight.analysis.graphs import Graph, TensorSpec, format_shape
 from tracklight.analysis.graphs.onnx import join_modules, parse_onnx
 from tracklight.errors import FormatError
 from tracklight.formats import proto

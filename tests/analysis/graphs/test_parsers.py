@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
-from tracklight.analysis.graphs import parsers
-from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs import Graph, parsers
 from tracklight.analysis.graphs.parsers import parse_graph_file, parse_logged_graph
 from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
 from tracklight.formats import proto

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
-from tracklight.analysis.graphs.model import Graph, NodeDetails, TensorSpec
+from tracklight.analysis.graphs import Graph, NodeDetails, TensorSpec
 from tracklight.analysis.graphs.model_files.stablehlo import parse_stablehlo
 from tracklight.analysis.graphs.parsers import parse_graph_file
 from tracklight.errors import FormatError

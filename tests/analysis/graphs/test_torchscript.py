@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 
-from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs import Graph
 from tracklight.analysis.graphs.parsers import parse_graph_file
 
 CODE = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tracklight.analysis.tables import DataTable, make_table
 from tracklight.analysis.tables.columns import DataColumn, concat_columns, make_column
-from tracklight.analysis.tables.table import DataTable, make_table
 from tracklight.errors import UsageError
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

@@ -7,9 +7,9 @@ import io
 import numpy as np
 import pytest
 
+from tracklight.analysis.tables import DataTable, make_table
 from tracklight.analysis.tables.examples import ExampleDecoder, decode_varints, encode_examples
 from tracklight.analysis.tables.files import ReadLimits, read_files
-from tracklight.analysis.tables.table import DataTable, make_table
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.tfrecord import Compression, write_records

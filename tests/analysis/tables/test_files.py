@@ -13,10 +13,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.examples import encode_examples
 from tracklight.analysis.tables.files import ReadLimits, read_files
 from tracklight.analysis.tables.objects import to_table
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import FormatError, LogError, UsageError
 from tracklight.formats.tfrecord import write_records
 from tracklight.util.memory import get_memory_size

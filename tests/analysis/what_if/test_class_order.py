@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.analysis.predictors.base import Predictor
+from tracklight.analysis.predictors import Predictor
 from tracklight.analysis.predictors.server_models import order_classes
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.objects import to_table
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.workspace import Workspace
 
 SHARE = np.array([0.9, 0.2, 0.7, 0.4])

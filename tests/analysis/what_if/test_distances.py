@@ -8,11 +8,11 @@ import numpy as np
 import pandas
 import pytest
 
-from tracklight.analysis.predictors.base import Task
+from tracklight.analysis.predictors import Task
 from tracklight.analysis.predictors.python_models import wrap_model
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn, make_column
 from tracklight.analysis.tables.objects import to_table
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.counterfactuals import (
     list_counterfactuals,
     make_flip_test,

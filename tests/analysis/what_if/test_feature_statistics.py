@@ -6,8 +6,8 @@ import numpy as np
 import pandas
 import pytest
 
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import make_column
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.feature_statistics import compute_statistics
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.analysis.graphs.graphdefs import graphdef
 from tests.dashboards.graphs.conftest import OpenGraph
 from tests.dashboards.graphs.graph_log import GraphClient, write_graph
-from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs import Graph
 from tracklight.analysis.graphs.parsers import parse_logged_graph
 from tracklight.dashboards.graphs import library
 from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id

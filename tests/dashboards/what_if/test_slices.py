@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from tests.dashboards.what_if.board import Board, create_dashboard, start_board, wait_for_job
-from tracklight.analysis.predictors.base import ColumnPredictor
+from tracklight.analysis.predictors import ColumnPredictor
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.columns import make_column

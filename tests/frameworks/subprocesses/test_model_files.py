@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.frameworks.programs import need, run_keras
-from tracklight.analysis.graphs.model import INPUT, OUTPUT, Graph
-from tracklight.analysis.graphs.model_files.graph_builder import INITIALIZER
+from tracklight.analysis.graphs import INPUT, OUTPUT, Graph
+from tracklight.analysis.graphs.model_files import INITIALIZER
 from tracklight.analysis.graphs.model_files.weight_files import read_weights, summarize_weights
 from tracklight.analysis.graphs.parsers import parse_graph_file
 from tracklight.errors import FormatError

@@ -9,7 +9,7 @@ import pytest
 
 import tracklight
 from tests.frameworks.programs import need, run_program
-from tracklight.analysis.graphs.model import Graph, NodeDetails
+from tracklight.analysis.graphs import Graph, NodeDetails
 from tracklight.analysis.graphs.parsers import parse_logged_graph
 
 

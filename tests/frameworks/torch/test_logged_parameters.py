@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.tensorboard import SummaryWriter
 
 import tracklight
-from tracklight.analysis.graphs.model import Graph, Shape
+from tracklight.analysis.graphs import Graph, Shape
 from tracklight.analysis.graphs.parsers import parse_logged_graph
 
 #: PyTorch warns of tracing, which its add_graph does.

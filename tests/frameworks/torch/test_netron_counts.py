@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from tests.frameworks.torch.netron_models import COUNT, write_models
-from tracklight.analysis.graphs.model import INPUT, OUTPUT, Graph
-from tracklight.analysis.graphs.model_files.graph_builder import INITIALIZER
+from tracklight.analysis.graphs import INPUT, OUTPUT, Graph
+from tracklight.analysis.graphs.model_files import INITIALIZER
 from tracklight.analysis.graphs.parsers import parse_graph_file
 
 _RECORDED = Path(__file__).with_name("netron_counts.json")

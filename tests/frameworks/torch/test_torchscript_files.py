@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs import Graph
 from tracklight.analysis.graphs.parsers import parse_graph_file
 from tracklight.errors import FormatError
 

@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from tracklight.analysis.embeddings.loading import (
+from tracklight.analysis.embeddings import (
     Embedding,
     EmbeddingVersion,
     StorageKind,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.embeddings.loading import LoadedEmbedding
+from tracklight.analysis.embeddings import LoadedEmbedding
 from tracklight.analysis.embeddings.metadata import (
     LabelColumn,
     find_label_column,

@@ -16,7 +16,7 @@ from tracklight.types import Float32
 from tracklight.util.memory import LruCache
 
 if TYPE_CHECKING:  # What-If draws tiles without loading the readers of embeddings
-    from tracklight.analysis.embeddings.loading import LoadedEmbedding, SpriteSheet
+    from tracklight.analysis.embeddings import LoadedEmbedding, SpriteSheet
 
 _TILE_SIDE_PX = 2048
 #: Larger images are scaled down on tiles.

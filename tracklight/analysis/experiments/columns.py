@@ -21,8 +21,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.experiments import Points, StoredTrial, Study
 from tracklight.analysis.experiments.sessions import PARENT_GROUP, Session, SessionRun
-from tracklight.analysis.experiments.studies import Points, StoredTrial, Study
 from tracklight.analysis.source import Context, Source
 from tracklight.errors import LogError
 from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval

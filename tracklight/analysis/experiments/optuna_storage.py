@@ -18,7 +18,7 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any
 
-from tracklight.analysis.experiments.studies import (
+from tracklight.analysis.experiments import (
     MAX_TRIALS,
     MAX_VALUES,
     Points,

@@ -16,6 +16,7 @@ from itertools import takewhile
 
 import numpy as np
 
+from tracklight.analysis.experiments import StoredTrial, Study
 from tracklight.analysis.experiments.columns import (
     HParamColumn,
     Metric,
@@ -35,7 +36,6 @@ from tracklight.analysis.experiments.sessions import (
     assign_runs,
     get_session_reader,
 )
-from tracklight.analysis.experiments.studies import StoredTrial, Study
 from tracklight.analysis.source import Context
 from tracklight.errors import Message
 from tracklight.types import Float64, Int64, RunInfo

@@ -18,8 +18,7 @@ from enum import IntEnum
 from typing import Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from tracklight.analysis.experiments.settings_files import parse_settings, rank_filename
-from tracklight.analysis.experiments.studies import (
+from tracklight.analysis.experiments import (
     ROOT,
     StoredStudy,
     StoredTrial,
@@ -28,6 +27,7 @@ from tracklight.analysis.experiments.studies import (
     assign_studies,
     build_studies,
 )
+from tracklight.analysis.experiments.settings_files import parse_settings, rank_filename
 from tracklight.analysis.experiments.study_files import StudyFileReader
 from tracklight.analysis.source import Source
 from tracklight.errors import FormatError, Message
@@ -80,7 +80,7 @@ class Session:
     model_uri: str = ""
     monitor_url: str = ""
     study: str = ROOT
-    """The study that the session belongs to; see `studies`."""
+    """The study that the session belongs to; see `assign_studies`."""
 
 
 class SessionRun(NamedTuple):

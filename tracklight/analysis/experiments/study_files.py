@@ -19,12 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tracklight.analysis.experiments.optuna_storage import (
-    read_optuna_database,
-    read_optuna_journal,
-)
-from tracklight.analysis.experiments.settings_files import parse_settings
-from tracklight.analysis.experiments.studies import (
+from tracklight.analysis.experiments import (
     MAX_TRIALS,
     ROOT,
     StoredStudy,
@@ -36,6 +31,11 @@ from tracklight.analysis.experiments.studies import (
     make_objective,
     shorten_name,
 )
+from tracklight.analysis.experiments.optuna_storage import (
+    read_optuna_database,
+    read_optuna_journal,
+)
+from tracklight.analysis.experiments.settings_files import parse_settings
 from tracklight.analysis.source import Source
 from tracklight.errors import FormatError, Message
 from tracklight.formats.hparams import (

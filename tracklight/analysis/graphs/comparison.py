@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.graphs.model import (
+from tracklight.analysis.graphs import (
     Edges,
     Graph,
     NodeDetails,

@@ -18,6 +18,14 @@ from typing import Literal
 
 import numpy as np
 
+from tracklight.analysis.graphs import (
+    ARGUMENT,
+    RESULT,
+    Graph,
+    NodeDetails,
+    TensorLookup,
+    format_shape,
+)
 from tracklight.analysis.graphs.comparison import ChangeName, Comparison, combine_changes
 from tracklight.analysis.graphs.groups import (
     BoundaryEdges,
@@ -36,14 +44,6 @@ from tracklight.analysis.graphs.hierarchy import (
     build_hierarchy,
     compute_structure_ids,
     get_scope,
-)
-from tracklight.analysis.graphs.model import (
-    ARGUMENT,
-    RESULT,
-    Graph,
-    NodeDetails,
-    TensorLookup,
-    format_shape,
 )
 from tracklight.analysis.graphs.op_docs import OpDocs
 from tracklight.analysis.graphs.statistics import NodeStatistics, compute_node_statistics

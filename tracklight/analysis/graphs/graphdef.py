@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs.model import (
+from tracklight.analysis.graphs import (
     ARGUMENT,
     RESULT,
     EdgeBuilder,

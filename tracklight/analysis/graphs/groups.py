@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from tracklight.analysis.graphs import ARGUMENT, RESULT, Graph
 from tracklight.analysis.graphs.hierarchy import (
     MIN_SERIES_OPS,
     MIN_SERIES_SCOPES,
@@ -23,7 +24,6 @@ from tracklight.analysis.graphs.hierarchy import (
     iter_numbered_runs,
     split_label,
 )
-from tracklight.analysis.graphs.model import ARGUMENT, RESULT, Graph
 from tracklight.types import Bool, Int32
 
 ChildKind = Literal["op", "scope", "series", "input", "output"]

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs import Graph
 from tracklight.types import Bool, Int32, Int64
 
 #: The number of the root scope.

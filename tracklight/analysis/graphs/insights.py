@@ -10,8 +10,8 @@ from itertools import combinations, islice, zip_longest
 
 import numpy as np
 
+from tracklight.analysis.graphs import format_shape
 from tracklight.analysis.graphs.graph_index import Subgraph
-from tracklight.analysis.graphs.model import format_shape
 from tracklight.errors import Message
 
 #: Operations that parsers and frameworks use for the inputs of a model.

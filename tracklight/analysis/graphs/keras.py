@@ -20,7 +20,7 @@ from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
-from tracklight.analysis.graphs.model import EdgeBuilder, Graph, NodeDetails, Shape, TensorSpec
+from tracklight.analysis.graphs import EdgeBuilder, Graph, NodeDetails, Shape, TensorSpec
 from tracklight.errors import FormatError
 
 _MAX_NESTED_MODELS = 100

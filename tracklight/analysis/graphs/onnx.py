@@ -18,7 +18,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs.model import (
+from tracklight.analysis.graphs import (
     ARGUMENT,
     INPUT,
     OUTPUT,

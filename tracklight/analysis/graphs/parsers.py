@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from tracklight.analysis.graphs import Graph
 from tracklight.analysis.graphs.graphdef import (
     build_graph,
     get_dtype_number,
@@ -21,12 +22,11 @@ from tracklight.analysis.graphs.graphdef import (
     parse_run_metadata,
 )
 from tracklight.analysis.graphs.keras import parse_keras
-from tracklight.analysis.graphs.model import Graph
+from tracklight.analysis.graphs.model_files import ModelArchive
 from tracklight.analysis.graphs.model_files.exported_program import (
     find_exported_program,
     parse_exported_program,
 )
-from tracklight.analysis.graphs.model_files.graph_builder import ModelArchive
 from tracklight.analysis.graphs.model_files.stablehlo import is_stablehlo, parse_stablehlo
 from tracklight.analysis.graphs.model_files.tflite import (
     TFLITE_MAGIC,

@@ -16,10 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracklight.analysis.graphs.comparison import CHANGE_NAMES, Comparison
-from tracklight.analysis.graphs.graphdef import NodeExecution
-from tracklight.analysis.graphs.hierarchy import Hierarchy
-from tracklight.analysis.graphs.model import (
+from tracklight.analysis.graphs import (
     MAX_ELEMENTS,
     Graph,
     NodeDetails,
@@ -27,6 +24,9 @@ from tracklight.analysis.graphs.model import (
     count_known_elements,
     format_shape,
 )
+from tracklight.analysis.graphs.comparison import CHANGE_NAMES, Comparison
+from tracklight.analysis.graphs.graphdef import NodeExecution
+from tracklight.analysis.graphs.hierarchy import Hierarchy
 from tracklight.types import Float64, Int32, Int64
 from tracklight.util.html import format_count
 

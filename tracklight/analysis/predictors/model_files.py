@@ -22,10 +22,10 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
-from tracklight.analysis.predictors.base import Predictions, Predictor, Task
+from tracklight.analysis.predictors import Predictions, Predictor, Task
 from tracklight.analysis.predictors.python_models import Output
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import (
     Message,
     ModelError,

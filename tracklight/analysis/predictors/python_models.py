@@ -11,16 +11,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracklight.analysis.predictors.base import (
+from tracklight.analysis.predictors import (
     Predictor,
     Task,
     apply_activation,
     choose_inputs,
 )
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.examples import make_examples
 from tracklight.analysis.tables.objects import TableKind
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import ModelError, UsageError, import_optional
 
 Output = Literal["probabilities", "logits"]

@@ -23,10 +23,10 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from tracklight.analysis.predictors.base import Predictor, Task, choose_inputs
+from tracklight.analysis.predictors import Predictor, Task, choose_inputs
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.examples import encode_examples
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import ModelError, UsageError, import_optional
 from tracklight.formats import proto
 from tracklight.formats.proto import Message

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import (
     DataColumn,
     gather_ranges,
@@ -23,7 +24,6 @@ from tracklight.analysis.tables.columns import (
     make_number_column,
     make_offsets,
 )
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import FormatError, get_message
 from tracklight.formats import proto, wire_format
 from tracklight.formats.proto import Message

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
+from tracklight.analysis.tables import DataTable, concat_tables
 from tracklight.analysis.tables.columns import (
     DataColumn,
     make_column,
@@ -27,7 +28,6 @@ from tracklight.analysis.tables.columns import (
 )
 from tracklight.analysis.tables.examples import ExampleDecoder
 from tracklight.analysis.tables.objects import from_arrow
-from tracklight.analysis.tables.table import DataTable, concat_tables
 from tracklight.errors import FormatError, LogError, Message, UsageError, import_optional
 from tracklight.formats.tfrecord import HEADER_BYTES, Compression, iter_record_blocks, masked_crc32c
 from tracklight.types import Int64

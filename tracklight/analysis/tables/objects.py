@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.tables import DataTable, make_table
 from tracklight.analysis.tables.columns import (
     DataColumn,
     make_bytes_column,
@@ -21,7 +22,6 @@ from tracklight.analysis.tables.columns import (
     make_string_column,
 )
 from tracklight.analysis.tables.examples import is_example_object, read_example_objects
-from tracklight.analysis.tables.table import DataTable, make_table
 from tracklight.errors import UsageError, import_optional
 from tracklight.types import Bool
 

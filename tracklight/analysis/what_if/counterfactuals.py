@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import (
     DistanceFunction,
     DistanceSpace,

@@ -22,8 +22,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Float64
 

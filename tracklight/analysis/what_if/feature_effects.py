@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.evaluation.metrics import compute_auc, compute_log_loss, histogram_of
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import UsageError
 from tracklight.types import Float64, Int64
 

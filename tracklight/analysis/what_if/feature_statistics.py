@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn, ValueType
-from tracklight.analysis.tables.table import DataTable
 from tracklight.errors import UsageError
 from tracklight.types import Float64, Int64
 

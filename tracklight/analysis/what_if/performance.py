@@ -45,8 +45,8 @@ from tracklight.analysis.evaluation.slices import (
     format_slice,
 )
 from tracklight.analysis.jobs import LOCAL_TASKS, JobProgress, Tasks
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.thresholds import compute_rates, count_by_threshold
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.errors import UsageError

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tracklight.analysis.predictors.base import (
+from tracklight.analysis.predictors import (
     ColumnPredictor,
     Predictions,
     Predictor,
@@ -21,6 +21,7 @@ from tracklight.analysis.predictors.base import (
     concat_predictions,
     list_prediction_columns,
 )
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import (
     DataColumn,
     ValueType,
@@ -28,7 +29,6 @@ from tracklight.analysis.tables.columns import (
     make_missing_column,
     make_number_column,
 )
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import (
     DistanceFunction,
     DistanceSpace,

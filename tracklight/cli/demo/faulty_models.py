@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tracklight
-from tracklight.analysis.predictors.base import PROBABILITIES
+from tracklight.analysis.predictors import PROBABILITIES
 from tracklight.cli.demo.writers import EventFile
 from tracklight.formats import proto, summary
 from tracklight.formats.proto import Message

@@ -20,9 +20,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from tracklight.analysis.graphs import Graph, NodeDetails, format_shape
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location
 from tracklight.analysis.graphs.groups import Group
-from tracklight.analysis.graphs.model import Graph, NodeDetails, format_shape
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_graph_file
 from tracklight.analysis.media import has_fingerprint
 from tracklight.dashboards.graphs.library import GraphLibrary, iter_graphs

@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from tracklight.analysis.graphs import Graph
 from tracklight.analysis.graphs.comparison import compare_graphs
 from tracklight.analysis.graphs.graph_index import GraphIndex
 from tracklight.analysis.graphs.graphdef import NodeExecution, parse_step_stats
-from tracklight.analysis.graphs.model import Graph
 from tracklight.analysis.graphs.parsers import GRAPH_PARSERS, parse_logged_graph
 from tracklight.analysis.media import compute_fingerprints
 from tracklight.dashboards.graphs.schemas import (

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.graphs import format_shape
 from tracklight.analysis.graphs.graph_index import GraphIndex, Location, Subgraph
 from tracklight.analysis.graphs.groups import Child
-from tracklight.analysis.graphs.model import format_shape
 from tracklight.analysis.graphs.model_files.weight_files import (
     WeightStatistics,
     encode_npy,

@@ -9,6 +9,7 @@ from math import isnan
 
 import numpy as np
 
+from tracklight.analysis.graphs import count_known_elements, format_output, format_shape
 from tracklight.analysis.graphs.comparison import (
     CHANGE_NAMES,
     Change,
@@ -27,7 +28,6 @@ from tracklight.analysis.graphs.insights import (
     iter_shape_issues,
     iter_skip_connections,
 )
-from tracklight.analysis.graphs.model import count_known_elements, format_output, format_shape
 from tracklight.analysis.graphs.statistics import (
     CategoryScale,
     ColorScale,

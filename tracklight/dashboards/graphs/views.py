@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from tracklight.analysis.graphs import Graph, count_known_elements, format_shape
 from tracklight.analysis.graphs.comparison import ChangeName
 from tracklight.analysis.graphs.graph_index import (
     GraphIndex,
@@ -36,7 +37,6 @@ from tracklight.analysis.graphs.groups import (
     compute_roles,
 )
 from tracklight.analysis.graphs.hierarchy import UNIQUE_STRUCTURE
-from tracklight.analysis.graphs.model import Graph, count_known_elements, format_shape
 from tracklight.dashboards.graphs.overview import get_edge_change, list_bundle_changes
 from tracklight.dashboards.graphs.schemas import (
     AttributeRow,

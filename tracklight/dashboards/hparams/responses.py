@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from tracklight.analysis.experiments import Points, Study
 from tracklight.analysis.experiments.columns import (
     MAX_HPARAMS,
     Aggregation,
@@ -36,7 +37,6 @@ from tracklight.analysis.experiments.importance import (
 )
 from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
 from tracklight.analysis.experiments.sessions import Session
-from tracklight.analysis.experiments.studies import Points, Study
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.hparams.schemas import (
     HParamCells,

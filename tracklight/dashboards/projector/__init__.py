@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 import numpy as np
 
-from tracklight.analysis.embeddings.loading import (
+from tracklight.analysis.embeddings import (
     LoadedEmbedding,
     choose_match_column,
     decode_row_bits,

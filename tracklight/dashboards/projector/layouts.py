@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from tracklight.analysis.embeddings.loading import (
+from tracklight.analysis.embeddings import (
     LoadedEmbedding,
     choose_match_column,
     decode_row_bits,

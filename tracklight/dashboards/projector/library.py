@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from tracklight.analysis.embeddings.discovery import Bookmark, discover_embeddings, read_bookmarks
-from tracklight.analysis.embeddings.loading import (
+from tracklight.analysis.embeddings import (
     Embedding,
     EmbeddingVersion,
     LoadedEmbedding,
@@ -32,6 +31,7 @@ from tracklight.analysis.embeddings.loading import (
     with_labels,
     with_sprite,
 )
+from tracklight.analysis.embeddings.discovery import Bookmark, discover_embeddings, read_bookmarks
 from tracklight.analysis.embeddings.metadata import make_label_column
 from tracklight.analysis.embeddings.projections.gpu import list_devices
 from tracklight.analysis.source import Sentence

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
+from tracklight.analysis.embeddings import LoadedEmbedding, decode_row_bits
 from tracklight.analysis.embeddings.density import (
     MAX_ZOOM,
     NO_COLOR,
@@ -20,7 +21,6 @@ from tracklight.analysis.embeddings.density import (
     UInt8,
     compute_regions,
 )
-from tracklight.analysis.embeddings.loading import LoadedEmbedding, decode_row_bits
 from tracklight.analysis.embeddings.metadata import (
     LabelColumn,
     find_color_column,

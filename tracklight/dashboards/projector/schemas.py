@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tracklight.analysis.embeddings import AUTO_COLUMN
 from tracklight.analysis.embeddings.discovery import Bookmark
-from tracklight.analysis.embeddings.loading import AUTO_COLUMN
 from tracklight.analysis.embeddings.projections.gpu import Device
 from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.analysis.embeddings.sprites import SpriteTiles

@@ -15,7 +15,7 @@ import numpy as np
 
 from tracklight.analysis.jobs import Job, JobCancelledError, JobProgress, Jobs, make_job_key
 from tracklight.analysis.source import Sentence
-from tracklight.analysis.tables.table import DataTable
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.what_if import feature_effects
 from tracklight.analysis.what_if.counterfactuals import (
     compute_distances,

@@ -13,10 +13,10 @@ from tracklight.analysis.evaluation.metrics import CALIBRATION_BUCKETS, calibrat
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.slices import Buckets
 from tracklight.analysis.jobs import LOCAL_TASKS, Tasks
-from tracklight.analysis.predictors.base import Predictor
+from tracklight.analysis.predictors import Predictor
 from tracklight.analysis.source import Sentence
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.distances import find_dimensions
 from tracklight.analysis.what_if.feature_statistics import (
     FeatureStatistics,

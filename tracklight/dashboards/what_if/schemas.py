@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.jobs import JobState
-from tracklight.analysis.predictors.base import Task
+from tracklight.analysis.predictors import Task
 from tracklight.analysis.predictors.python_models import Output
 from tracklight.analysis.predictors.server_models import ServingMethod
 from tracklight.analysis.source import Sentence

@@ -20,8 +20,8 @@ from itertools import islice
 import msgspec
 import numpy as np
 
-from tracklight.analysis.embeddings.loading import decode_row_bits
-from tracklight.analysis.predictors.base import (
+from tracklight.analysis.embeddings import decode_row_bits
+from tracklight.analysis.predictors import (
     ColumnPredictor,
     Predictor,
     Task,
@@ -35,8 +35,8 @@ from tracklight.analysis.predictors.server_models import (
     ServingGrpcPredictor,
     ServingRestPredictor,
 )
+from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.files import DATA_SUFFIXES, ReadLimits, read_files
-from tracklight.analysis.tables.table import DataTable
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.what_if.schemas import (
     AddModelRequest,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs.model import (
+from tracklight.analysis.graphs import (
     ARGUMENT,
     INPUT,
     OUTPUT,
@@ -22,7 +22,7 @@ from tracklight.analysis.graphs.model import (
     Graph,
     TensorSpec,
 )
-from tracklight.analysis.graphs.model_files.graph_builder import (
+from tracklight.analysis.graphs.model_files import (
     INITIALIZER,
     ModelArchive,
     TensorGraphBuilder,

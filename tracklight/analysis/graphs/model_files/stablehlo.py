@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tracklight.analysis.graphs.model import (
+from tracklight.analysis.graphs import (
     ARGUMENT,
     INPUT,
     OUTPUT,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs.model import (
+from tracklight.analysis.graphs import (
     ARGUMENT,
     INPUT,
     OUTPUT,
@@ -26,7 +26,7 @@ from tracklight.analysis.graphs.model import (
     Graph,
     TensorSpec,
 )
-from tracklight.analysis.graphs.model_files.graph_builder import INITIALIZER, TensorGraphBuilder
+from tracklight.analysis.graphs.model_files import INITIALIZER, TensorGraphBuilder
 from tracklight.errors import FormatError
 
 # ---- schema

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from tracklight.analysis.graphs.model import Graph, NodeDetails, Shape, TensorSpec
+from tracklight.analysis.graphs import Graph, NodeDetails, Shape, TensorSpec
 from tracklight.errors import Message
 
 _PARAMETER = "prim::GetAttr"

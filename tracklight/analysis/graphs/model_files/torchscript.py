@@ -16,8 +16,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs.model import INPUT, OUTPUT, Graph, TensorSpec
-from tracklight.analysis.graphs.model_files.graph_builder import (
+from tracklight.analysis.graphs import INPUT, OUTPUT, Graph, TensorSpec
+from tracklight.analysis.graphs.model_files import (
     INITIALIZER,
     ModelArchive,
     TensorGraphBuilder,

@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs.keras import parse_keras
-from tracklight.analysis.graphs.model import (
+from tracklight.analysis.graphs import (
     Graph,
     NodeDetails,
     TensorSpec,
     WeightReader,
     format_output,
 )
-from tracklight.analysis.graphs.model_files.graph_builder import ModelArchive, TensorGraphBuilder
+from tracklight.analysis.graphs.keras import parse_keras
+from tracklight.analysis.graphs.model_files import ModelArchive, TensorGraphBuilder
 from tracklight.errors import FormatError, MissingDependencyError, UsageError
 from tracklight.formats.checkpoints import open_tensor_bytes
 from tracklight.formats.checkpoints.tensor_file import read_root_attribute

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.analysis.predictors.base import ColumnPredictor, find_prediction_columns
+from tracklight.analysis.predictors import ColumnPredictor, find_prediction_columns
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import ModelError, UsageError
