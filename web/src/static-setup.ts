@@ -6,15 +6,17 @@ import {
   stepsHandlers,
 } from './api/static/static-transport';
 import { makeScalarHandlers } from './api/static/static-scalars';
-import { debuggerHandlers } from './dashboards/debugger/static-debugger';
+import {
+  debuggerHandlers,
+  graphHandlers,
+  hparamsHandlers,
+  profileHandlers,
+  whatIfHandlers,
+} from './static-handlers';
 import { fairnessHandlers } from './dashboards/fairness/static-fairness';
-import { graphHandlers } from './dashboards/graphs/static-graphs';
 import { histogramHandlers } from './dashboards/histograms/query';
-import { hparamsHandlers } from './dashboards/hparams/static-hparams';
 import { prCurveHandlers } from './dashboards/pr_curves/query';
-import { profileHandlers } from './dashboards/profile/static-profile';
 import { projectorHandlers } from './dashboards/projector/static-projector';
-import { whatIfHandlers } from './dashboards/what_if/static-what-if';
 import { setExportedColors } from './lib/run-colors';
 
 declare global {

@@ -4,7 +4,7 @@ import type { ColumnRow, DifferenceResponse, PlotRow, ResultResponse } from '../
 import type { ExportContents } from '../../api/static/static-transport';
 import { toCsv } from '../../cards/export';
 import { makePlotLines, makeSteps, mergeBins } from '../../charts/evaluation/plot-lines';
-import { isConditions, makeConditionMask } from '../what_if/conditions';
+import { isConditions, makeConditionMask } from '../what_if/slices';
 import {
   adjustPValues,
   formatPercent,

@@ -1,3 +1,5 @@
+import type { AddModelRequest, Measure, Metric, Strategy, Task } from '../../api/schemas';
+import * as m from '../../catalog/what_if';
 import { sortOrderCodec } from '../../components/data-table';
 import {
   choice,
@@ -9,11 +11,9 @@ import {
   optionalText,
   text,
 } from '../../lib/codecs';
-import type { AddModelRequest, Measure, Metric, Strategy, Task } from '../../api/schemas';
 import type { Context } from '../../plugin/context';
-import { type Condition, isConditions } from './conditions';
-import { type Palette, PALETTES } from './datapoints/palettes';
-import { type BinRules, isBinRules } from './performance/bins';
+import { type BinRules, type Condition, isBinRules, isConditions } from './slices';
+import { type Palette, PALETTES } from './datapoints/datapoint-colors';
 
 export const WHAT_IF_VIEWS = [
   'datapoints',
@@ -25,7 +25,7 @@ export const WHAT_IF_VIEWS = [
 ] as const;
 export type WhatIfView = (typeof WHAT_IF_VIEWS)[number];
 
-export const METRICS: readonly Metric[] = ['l1', 'l2', 'cosine', 'custom'];
+const METRICS: readonly Metric[] = ['l1', 'l2', 'cosine', 'custom'];
 
 export const STRATEGIES = [
   'custom',
@@ -60,14 +60,14 @@ function isThresholds(value: unknown): value is Thresholds {
 }
 
 /** Thresholds by model and slice. */
-export type ModelThresholds = Readonly<Record<string, Thresholds>>;
+type ModelThresholds = Readonly<Record<string, Thresholds>>;
 
 function isModelThresholds(value: unknown): value is ModelThresholds {
   return typeof value === 'object' && value !== null && Object.values(value).every(isThresholds);
 }
 
 /** Numbers by feature. */
-export type Weights = Readonly<Record<string, number>>;
+type Weights = Readonly<Record<string, number>>;
 
 function isWeights(value: unknown): value is Weights {
   return (
@@ -203,4 +203,40 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     otherModel: url.param('wi-other-model', text, ''),
     panel: preferences.param('what-if-panel', flag, true),
   };
+}
+
+export interface DistanceColumn {
+  /** The datapoint that the others are compared with. */
+  readonly row: number;
+  readonly metric: Metric;
+  /** `ATTRIBUTIONS`, a column of vectors, or empty for all features. */
+  readonly by: string;
+}
+
+/** No column of the data begins like this. */
+const PREFIX = ' distance:';
+/** Compare by the attributions of the model; no column has this name. */
+export const ATTRIBUTIONS = ' attributions';
+
+export function nameDistance({ row, metric, by }: DistanceColumn): string {
+  return `${PREFIX}${row}:${metric}${by === '' ? '' : `:${by}`}`;
+}
+
+/** Return what a column measures, or null if it is not a distance. */
+export function parseDistance(name: string): DistanceColumn | null {
+  const found = /^ distance:(\d+):(l1|l2|cosine|custom)(?::(.+))?$/s.exec(name);
+  if (!found) return null;
+  return { row: Number(found[1]), metric: found[2] as Metric, by: found[3] ?? '' };
+}
+
+export function formatDistance({ row, metric, by }: DistanceColumn): string {
+  const names: Readonly<Record<Metric, string>> = {
+    l1: 'L1',
+    l2: 'L2',
+    cosine: m.cosine,
+    custom: m.customDistance,
+  };
+  const title = m.distanceTo({ row: String(row), metric: names[metric] });
+  if (by === '') return title;
+  return m.distanceToBy({ distance: title, by: by === ATTRIBUTIONS ? m.viewAttributions : by });
 }

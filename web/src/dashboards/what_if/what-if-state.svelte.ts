@@ -24,15 +24,18 @@ import type {
 import { encodeMask } from '../../charts/points/point-scene';
 import { RUN_COLORS } from '../../lib/colors';
 import type { Context } from '../../plugin/context';
-import { makeConditionMask } from './conditions';
-import { CounterfactualSearch } from './counterfactual-search.svelte';
+import { makeConditionMask } from './slices';
+import { CounterfactualSearch, WhatIfJob } from './what-if-job.svelte';
 import {
   ATTRIBUTIONS,
   type DistanceColumn,
   formatDistance,
+  type LinkedModel,
+  makeWhatIfSettings,
   nameDistance,
   parseDistance,
-} from './distances';
+  type WhatIfSettings,
+} from './what-if-settings';
 import {
   type ColumnData,
   columnQuery,
@@ -43,8 +46,6 @@ import {
   sessionsQuery,
   VERSIONED_QUERIES,
 } from './query';
-import { type LinkedModel, makeWhatIfSettings, type WhatIfSettings } from './what-if-settings';
-import { WhatIfJob } from './what-if-job.svelte';
 
 const DEFAULT_THRESHOLD = 0.5;
 

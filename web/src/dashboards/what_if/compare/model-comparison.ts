@@ -1,5 +1,5 @@
 /** Where two models disagree. */
-import type { ConditionColumn } from '../conditions';
+import type { ConditionColumn } from '../slices';
 
 export interface Disagreement {
   readonly row: number;

@@ -1,4 +1,7 @@
-/** Positions of datapoints: axes by column, facets by bins of columns, and packing without axes. */
+/**
+ * Positions of datapoints: axes by column, facets by bins of columns or by words of a text, and packing
+ * without axes.
+ */
 import { niceRange } from '../../../charts/axes/ticks';
 import type { NumberRange } from '../../../charts/types';
 
@@ -37,7 +40,7 @@ const PADDING = 0.03;
 /** How far points of one category are spread, as a fraction of its width. */
 const SPREAD = 0.7;
 
-export interface FacetNames {
+interface FacetNames {
   readonly other: string;
   readonly missing: string;
 }
@@ -97,7 +100,7 @@ function findClasses(numbers: Float64Array): PlotColumn | null {
 }
 
 /** Return round numbers around the values, with space for the outermost points. */
-export function getNumberDomain(numbers: Float64Array): NumberRange {
+function getNumberDomain(numbers: Float64Array): NumberRange {
   let [low, high] = [Infinity, -Infinity];
   for (let at = 0; at < numbers.length; at++) {
     const value = numbers[at] ?? NaN;
@@ -187,7 +190,7 @@ export interface PlotCell {
   readonly height: number;
 }
 
-export interface PlotSize {
+interface PlotSize {
   readonly width: number;
   readonly height: number;
 }
@@ -224,7 +227,7 @@ export function layoutCells(
   }));
 }
 
-export interface PlotContent {
+interface PlotContent {
   readonly x: PlotAxis;
   readonly y: PlotAxis;
   readonly facetX: Facet | null;
@@ -304,6 +307,90 @@ export function sortByColor(column: PlotColumn | null, count: number): Uint32Arr
 }
 
 /** Return a number from 0 to 1 that is the same each time and differs between neighbors. */
-export function spread(at: number): number {
+function spread(at: number): number {
   return (at * 0.6180339887498949) % 1;
+}
+
+const WORDS = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu;
+/** Scripts without spaces between words. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+/** Words of more rows, such as articles, say little about any of them. */
+const MAX_SHARE = 0.5;
+const MAX_CANDIDATES = 200;
+
+let segmenter: Intl.Segmenter | null = null;
+
+/** Return the different words of a text, in lower case. */
+export function listWords(text: string): Set<string> {
+  if (!UNSPACED.test(text)) return new Set(text.toLowerCase().match(WORDS) ?? []);
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' });
+  const parts = [...segmenter.segment(text.toLowerCase())];
+  return new Set(parts.filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment));
+}
+
+/**
+ * Return a word of each row as its category. The most frequent word gets all rows that contain it,
+ * then the most frequent word of the remaining rows, and so on; rows with none of the `limit` words
+ * are called `other`.
+ */
+export function makeWordColumn(column: PlotColumn, limit: number, other: string): PlotColumn {
+  const { codes, categories } = column;
+  if (!codes) return column;
+  const rows = new Int32Array(categories.length);
+  let known = 0;
+  for (const code of codes) {
+    if (code < 0) continue;
+    rows[code] = (rows[code] ?? 0) + 1;
+    known++;
+  }
+  const words = categories.map(listWords);
+  const counts = new Map<string, number>();
+  words.forEach((set, code) => {
+    for (const word of set) counts.set(word, (counts.get(word) ?? 0) + (rows[code] ?? 0));
+  });
+  const candidates = [...counts]
+    .filter(([, count]) => count <= Math.max(1, MAX_SHARE * known))
+    .sort(([one, first], [two, second]) => second - first || (one < two ? -1 : 1))
+    .slice(0, MAX_CANDIDATES)
+    .map(([word]) => word);
+  const chosen: string[] = [];
+  const byText = new Int32Array(categories.length).fill(-1);
+  while (chosen.length < limit) {
+    const found = findMostFrequent(candidates, words, byText, rows);
+    if (found === null) break;
+    words.forEach((set, code) => {
+      if ((byText[code] ?? 0) < 0 && set.has(found)) byText[code] = chosen.length;
+    });
+    chosen.push(found);
+  }
+  const rest = chosen.length;
+  const hasRest = byText.some((word, code) => word < 0 && (rows[code] ?? 0) > 0);
+  return {
+    numbers: null,
+    codes: codes.map((code) => {
+      const word = byText[code] ?? -1;
+      return code < 0 ? -1 : word < 0 ? rest : word;
+    }),
+    categories: [...chosen, ...(hasRest ? [other] : [])],
+  };
+}
+
+/** Return the word of most rows whose text has no word yet; null if there is none. */
+function findMostFrequent(
+  candidates: readonly string[],
+  words: readonly ReadonlySet<string>[],
+  byText: Int32Array,
+  rows: Int32Array,
+): string | null {
+  const counts = new Map(candidates.map((word) => [word, 0]));
+  words.forEach((set, code) => {
+    if ((byText[code] ?? 0) >= 0) return;
+    for (const word of set) {
+      const count = counts.get(word);
+      if (count !== undefined) counts.set(word, count + (rows[code] ?? 0));
+    }
+  });
+  let [best, most]: [string | null, number] = [null, 0];
+  for (const [word, count] of counts) if (count > most) [best, most] = [word, count];
+  return best;
 }

@@ -1,7 +1,7 @@
 import { untrack } from 'svelte';
 
-import { toProblem } from '../../../api/errors';
 import type { Query } from '../../../api/create-query.svelte';
+import { toProblem } from '../../../api/errors';
 import type {
   OptimizeResponse,
   PerformanceRequest,
@@ -10,12 +10,17 @@ import type {
   Strategy,
 } from '../../../api/schemas';
 import * as m from '../../../catalog/what_if';
-import { type Condition, formatSlice, parseSlice } from '../conditions';
 import { optimizeQuery, performanceQuery } from '../query';
+import {
+  type BinRule,
+  type Condition,
+  DEFAULT_BINS,
+  formatSlice,
+  matchesWords,
+  parseSlice,
+} from '../slices';
 import type { StrategyChoice, Thresholds } from '../what-if-settings';
 import type { StrategyResult, WhatIfState } from '../what-if-state.svelte';
-import { type BinRule, DEFAULT_BINS, matchesWords } from './bins';
-import { StagedRows } from './staged-rows.svelte';
 import { computeCostInterval, type Interval } from './threshold-intervals';
 import {
   addConfusions,
@@ -348,5 +353,68 @@ export class PerformanceState {
     }
     settings.conditions.set(conditions, 'push');
     settings.view.set('datapoints', 'push');
+  }
+}
+
+/** Rows of which a few change in each frame: laying out a whole table takes longer than a frame. */
+const ROWS_PER_FRAME = 7;
+
+export class StagedRows<Row extends { readonly name: string }> {
+  /** What is shown of each row. */
+  rows = $state.raw<readonly Row[]>([]);
+  /** All rows as they were when the last of them was shown, for what depends on all. */
+  complete = $state.raw<readonly Row[]>([]);
+  #target: readonly Row[] = [];
+  #frame = 0;
+  /** Where the next frame goes on. */
+  #next = 0;
+
+  /** Call it where effects can be created: it stops with the component. */
+  constructor() {
+    $effect(() => () => cancelAnimationFrame(this.#frame));
+  }
+
+  /** Show other rows: those that `isUrgent` now, and the others within some frames. */
+  show(target: readonly Row[], isUrgent: (row: Row) => boolean): void {
+    const { rows } = this;
+    this.#target = target;
+    const isSame =
+      rows.length === target.length && rows.every(({ name }, at) => name === target[at]?.name);
+    if (!isSame) {
+      this.rows = target;
+      this.complete = target;
+      this.#next = 0;
+      return;
+    }
+    this.rows = rows.map((row, at) => {
+      const next = target[at] ?? row;
+      return isUrgent(next) ? next : row;
+    });
+    if (this.#frame === 0) this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#showNext();
+      if (this.complete !== this.#target) this.#schedule();
+    });
+  }
+
+  /** Show the next rows; in the frame after the last ones, what depends on all. */
+  #showNext(): void {
+    const rows = [...this.rows];
+    let left = ROWS_PER_FRAME;
+    for (; this.#next < rows.length && left > 0; this.#next++) {
+      const row = this.#target[this.#next];
+      if (!row || row === rows[this.#next]) continue;
+      rows[this.#next] = row;
+      left--;
+    }
+    if (left < ROWS_PER_FRAME) this.rows = rows;
+    else {
+      this.complete = this.#target;
+      this.#next = 0;
+    }
   }
 }

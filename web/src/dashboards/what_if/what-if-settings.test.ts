@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { ATTRIBUTIONS, formatDistance, nameDistance, parseDistance } from './distances';
+import { ATTRIBUTIONS, formatDistance, nameDistance, parseDistance } from './what-if-settings';
 
 test('names of distances say what they measure', () => {
   const columns = [

@@ -5,11 +5,11 @@ import {
   computeVariation,
   findClass,
   findFeature,
+  interpolate,
   selectClass,
   selectMatrix,
   sortByVariation,
-  interpolate,
-} from './dependence-curves';
+} from './dependence-curves.svelte';
 
 const CURVE: DependenceCurve = {
   features: ['age'],

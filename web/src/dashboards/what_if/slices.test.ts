@@ -1,6 +1,17 @@
 import { expect, test } from 'vitest';
 
-import { formatSlice, makeConditionMask, MISSING_VALUE, parseSlice } from './conditions';
+import {
+  formatSlice,
+  getBinCount,
+  getBinKind,
+  isBinRules,
+  makeBinRule,
+  makeConditionMask,
+  matchesWords,
+  MISSING_VALUE,
+  parseEdges,
+  parseSlice,
+} from './slices';
 
 const edges = { age: [20, 40] };
 const columns = new Map([
@@ -61,4 +72,36 @@ test('names of slices are shown with their columns', () => {
   expect(formatSlice('sex_X_age:m_X_>= 40', ['sex', 'age'])).toBe('sex: m · age: ≥ 40');
   expect(formatSlice('age:[20, 40)', ['age'])).toBe('age: [20, 40)');
   expect(formatSlice('Overall', ['age'])).toBe('Overall');
+});
+
+test('edges are parsed, sorted and made unique', () => {
+  expect(parseEdges('40, 20 ; 60,20')).toEqual([20, 40, 60]);
+  expect(parseEdges('-1.5 2e3')).toEqual([-1.5, 2000]);
+  expect(parseEdges('')).toBeNull();
+  expect(parseEdges('20, forty')).toBeNull();
+});
+
+test('rules of a link are checked', () => {
+  expect(isBinRules({ age: 4, hours: { quantiles: 3 }, x: [1, 2] })).toBe(true);
+  expect(isBinRules({ age: 1 })).toBe(false);
+  expect(isBinRules({ age: 'many' })).toBe(false);
+  expect(isBinRules({ age: [2, 1, 1] })).toBe(false);
+  expect(isBinRules({ age: { quantiles: 1e9 } })).toBe(false);
+  expect(isBinRules(null)).toBe(false);
+});
+
+test('a rule keeps its number of bins when its kind changes', () => {
+  const rule = makeBinRule('quantiles', 5, []);
+  expect(rule).toEqual({ quantiles: 5 });
+  expect(makeBinRule('width', getBinCount(rule), [])).toBe(5);
+  expect(makeBinRule('edges', 3, [10, 20])).toEqual([10, 20]);
+  expect(makeBinRule('edges', 3, [])).toBe(3);
+  expect(makeBinRule('width', 1000, [])).toBe(50);
+  expect([rule, 4, [1]].map(getBinKind)).toEqual(['quantiles', 'width', 'edges']);
+});
+
+test('a filter has several words', () => {
+  expect(matchesWords('sex_X_age:f_X_>= 30', 'F age')).toBe(true);
+  expect(matchesWords('sex:f', 'male')).toBe(false);
+  expect(matchesWords('sex:f', '')).toBe(true);
 });
