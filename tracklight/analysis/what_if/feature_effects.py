@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation.metrics import compute_auc, compute_log_loss, histogram_of
+from tracklight.analysis.evaluation.metrics import compute_auc, histogram_of
 from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.errors import UsageError
@@ -610,7 +610,9 @@ def _score_auc(labels: Any, scores: Float64) -> float:
 
 def _score_log_loss(labels: Any, scores: Float64) -> float:
     chosen = scores[np.arange(len(labels)), labels]
-    return -float(np.mean(compute_log_loss(np.ones(len(labels)), chosen)))
+    # The bounds of scikit-learn, so that confident mistakes count as much as there.
+    epsilon = float(np.finfo(np.float64).eps)
+    return float(np.mean(np.log(np.clip(chosen, epsilon, 1 - epsilon))))
 
 
 def _score_r2(values: Float64, predictions: Float64) -> float:

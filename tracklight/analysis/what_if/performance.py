@@ -192,8 +192,8 @@ def evaluate(
         task = "binary" if scores.shape[1] == 2 else "multiclass"
     labels, scores = labels[rows], scores[rows]
     columns = {name: to_column_data(table.get_column(name)) for name in names}
-    if task == "binary":
-        scores = np.nextafter(scores[:, 1], np.inf)
+    if task != "regression":
+        scores = np.nextafter(scores[:, 1] if task == "binary" else scores, np.inf)
     known = np.isfinite(labels) & (labels >= 0 if task != "regression" else True)
     errors = np.where(known, scores - labels, np.nan) if task == "regression" else None
     if not known.all():
