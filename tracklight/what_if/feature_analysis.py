@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from tracklight.analysis.what_if import feature_effects, feature_statistics
 from tracklight.analysis.what_if.feature_effects import Dependence, make_scorer
 from tracklight.analysis.what_if.performance import get_labels_and_scores
 from tracklight.analysis.what_if.workspace import Workspace
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.types import Float64
 from tracklight.util.frames import CategoryColumn, Column, Frame, ObjectColumn
 
@@ -131,6 +132,24 @@ class SessionBase:
     def models(self) -> list[str]:
         """The names of the models."""
         return [model.name for model in self.workspace.models]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was left out: rows that could not be read, predicted, or evaluated."""
+        predicted = [name for name in self.models if self.workspace.is_predicted(name)]
+        found = [*self.workspace.list_problems(), *self._list_unknown_labels(predicted)]
+        return tuple(str(each) for each in found)
+
+    def _list_unknown_labels(self, models: Iterable[str | None]) -> list[Message]:
+        if self.workspace.label is None:
+            return []
+        found = [self.workspace.describe_unknown_labels(name) for name in models]
+        return [each for each in found if each is not None]
+
+    def _warn_of_unknown_labels(self, model: str | None) -> None:
+        """Warn the caller of a public method of rows that are not evaluated."""
+        for message in self._list_unknown_labels([model]):
+            warnings.warn(str(message), stacklevel=3)
 
     def _choose_models(self, model: str | None) -> list[Predictor]:
         if model is not None or not self.workspace.models:
@@ -309,6 +328,7 @@ class FeatureAnalysis(SessionBase):
         workspace = self.workspace
         workspace.check_can_predict(model)
         active = np.flatnonzero(workspace.is_active)
+        self._warn_of_unknown_labels(model)
         labels, scores = get_labels_and_scores(workspace, model)
         scorer = make_scorer(metric, labels[active], scores.ndim == 1)
         result = feature_effects.compute_permutation_importance(

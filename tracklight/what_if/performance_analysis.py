@@ -102,6 +102,7 @@ class PerformanceAnalysis(SessionBase):
         limits = [thresholds] if isinstance(thresholds, (int, float)) else list(thresholds)
         parts: list[dict[str, Any]] = []
         for predictor in self._choose_models(model):
+            self._warn_of_unknown_labels(predictor.name)
             result = evaluate(
                 self.workspace,
                 predictor.name,
@@ -153,6 +154,7 @@ class PerformanceAnalysis(SessionBase):
             buckets: As in `performance`.
             model: The model; by default the first.
         """
+        self._warn_of_unknown_labels(model)
         columns = [slice_by] if isinstance(slice_by, str) else list(slice_by)
         assignment, matrices = count_confusion(self.workspace, model, columns, buckets, thresholds)
         classes = self.workspace.get_class_names(model)
@@ -211,6 +213,7 @@ class PerformanceAnalysis(SessionBase):
         columns = [slice_by] if isinstance(slice_by, str) else list(slice_by)
         if not columns and strategy != "single":
             raise UsageError(f'the strategy "{strategy}" needs slices; pass slice_by')
+        self._warn_of_unknown_labels(model)
         assignment, counts = count_binary(self.workspace, model, columns, buckets, drop_empty=True)
         choice = choose_thresholds(
             counts, strategy, cost_ratio=cost_ratio, measure=measure, max_gap=max_gap
@@ -275,6 +278,7 @@ class PerformanceAnalysis(SessionBase):
         columns = [slice_by] if isinstance(slice_by, str) else list(slice_by)
         if not columns:
             raise UsageError("a frontier needs slices; pass slice_by")
+        self._warn_of_unknown_labels(model)
         assignment, counts = count_binary(self.workspace, model, columns, buckets, drop_empty=True)
         choices = compute_frontier(counts, measure, cost_ratio=cost_ratio)
         size = len(assignment.names)
@@ -353,6 +357,8 @@ class PerformanceAnalysis(SessionBase):
             ``first``, ``second``, ``difference`` (second minus first), ``lower``, ``upper`` and
             ``count``.
         """
+        for name in (first, second):
+            self._warn_of_unknown_labels(name)
         one, difference = compare_performance(
             self.workspace,
             first,

@@ -34,6 +34,11 @@ from tracklight.analysis.what_if.distances import (
     DistanceSpace,
     ReportSteps,
 )
+from tracklight.analysis.what_if.labels import (
+    describe_unknown_labels,
+    format_label,
+    match_labels,
+)
 from tracklight.errors import (
     Message,
     ModelError,
@@ -518,40 +523,26 @@ class Workspace:
         return decide(scores, threshold)
 
     def get_labels(self, name: str | None = None) -> Int64:
-        """Return the true class of each row; -1 where it is missing or unknown.
+        """Return the true class of each row; -1 where it is missing or not a class of the model.
 
         Raises:
-            UsageError: There is no label, or its values are not classes of the model.
+            UsageError: There is no label, or none of its values is a class of the model.
         """
-        column = self._get_label_column()
-        names = self.get_class_names(name)
+        names = [self.get_class_names(name)]
         own = self.get_model(name).class_names
-        if own is not None and self._class_names and not column.is_numeric:
-            # The user has renamed the classes, but not the values of the label.
-            names = names if set(names) & set(column.categories) else list(own)
-        missing = column.select_missing()
-        if column.is_numeric:
-            numbers = column.to_float64()
-            by_number = self._match_numbers(numbers[~missing], names)
-            codes = np.full(len(numbers), -1, np.int64)
-            codes[~missing] = by_number
-            return codes
-        table = np.array([names.index(text) if text in names else -1
-                          for text in column.categories] + [-1], np.int64)  # fmt: skip
-        unknown = [text for text in column.categories if text not in names]
-        if len(unknown) == len(column.categories) and len(names) == len(unknown):
-            # The model numbers its classes; sorted names are the usual encoding.
-            ordered = sorted(column.categories)
-            table = np.array([*(ordered.index(text) for text in column.categories), -1], np.int64)
-        elif unknown:
-            raise UsageError(
-                "what_if.unknown_label",
-                'the label "{label}" is not a class of the model; its classes are {known}',
-                label=unknown[0],
-                known=", ".join(names[:10]),
-            )
-        codes_by_row: Int64 = table[column.values]
-        return codes_by_row
+        if own is not None and len(own) == len(names[0]):
+            # The user may have renamed the classes, but not the values of the label.
+            names.append(list(own))
+        return match_labels(self._get_label_column(), names)
+
+    def describe_unknown_labels(self, name: str | None = None) -> Message | None:
+        """Say how many rows have a label that is not a class of a model, if there are some."""
+        predictor = self.get_model(name)
+        if predictor.task == "regression":
+            return None
+        codes = self.get_labels(name)
+        column = self._get_label_column()
+        return describe_unknown_labels(column, codes, self.is_active, predictor.name)
 
     def get_label_values(self, name: str | None = None) -> list[str]:
         """Return the value of the label column for each class, as text.
@@ -563,37 +554,12 @@ class Workspace:
         codes, rows = np.unique(self.get_labels(name), return_index=True)
         for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
             if code >= 0:
-                value = column.get_value(row)
-                values[code] = str(int(value)) if column.is_numeric else value
+                values[code] = format_label(column, row)
         return values
 
     def get_values(self) -> Float64:
         """Return the true value of each row for regression; NaN where it is missing."""
         return self._get_label_column().to_float64()
-
-    def _match_numbers(self, numbers: Float64, names: Sequence[str]) -> Int64:
-        if len(numbers) and (numbers != np.round(numbers)).any():
-            raise UsageError(
-                "what_if.label_values",
-                'the label "{label}" has values that are not classes',
-                label=self.label,
-            )
-        codes = numbers.astype(np.int64)
-        if not len(codes) or (codes.min() >= 0 and codes.max() < len(names)):
-            return codes
-        by_name = {text: number for number, text in enumerate(names)}
-        distinct = np.unique(codes)
-        unknown = [int(value) for value in distinct if str(value) not in by_name]
-        if unknown:
-            raise UsageError(
-                "what_if.unknown_label",
-                "the label {label} is not a class of the model; its classes are {known}",
-                label=unknown[0],
-                known=", ".join(names[:10]),
-            )
-        positions = np.array([by_name[str(value)] for value in distinct])
-        matched: Int64 = positions[np.searchsorted(distinct, codes)]
-        return matched
 
     def _get_label_column(self) -> DataColumn:
         if self.label is None:

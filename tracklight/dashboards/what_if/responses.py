@@ -344,6 +344,9 @@ def make_performance_response(
     )
     if predictor.task == "classification":
         response.label_values = workspace.get_label_values(model)
+        unknown = workspace.describe_unknown_labels(model)
+        if unknown is not None:
+            response.warnings.append(Sentence.make(unknown))
         _add_counts(workspace, request, buckets, response)
     _add_attributions(workspace, request, buckets, response)
     return response
