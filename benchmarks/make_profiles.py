@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.make_logs import get_log
-from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, Field, iter_fields
+from tracklight.formats.proto import LENGTH_DELIMITED, VARINT, Field, iter_fields
 
 _DATA = Path(__file__).parent.parent / "tests" / "data" / "profile"
 #: Field numbers of the XSpace messages.

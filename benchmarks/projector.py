@@ -24,7 +24,7 @@ from benchmarks.make_logs import FILE_NAME
 from benchmarks.peers import start_tensorboard
 from benchmarks.report import Row, format_s
 from benchmarks.website import Website
-from tracklight.analysis.embeddings.projections.neighbors import compute_trustworthiness
+from tracklight.analysis.embeddings.projections import compute_trustworthiness
 from tracklight.formats import summary
 from tracklight.formats.summary import encode_event
 from tracklight.formats.tfrecord import encode_record

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tracklight.index.cluster.actor import CONCURRENCY_GROUPS, ShardActor, ShardSettings
+from tracklight.index.cluster import CONCURRENCY_GROUPS, ShardActor, ShardSettings
 from tracklight.index.cluster.connection import Cluster, ClusterAddress
 
 #: Every program of Ray imports ``jsonschema``, which imports ``rfc3987_syntax`` if it is installed,

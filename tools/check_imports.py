@@ -65,7 +65,6 @@ PYTHON = {
 ANALYSIS = {
     "jobs": "",
     "source": "jobs",
-    "cluster_tasks": "jobs",
     "derived_metrics": "source",
     "media": "source",
     "table_files": "source",

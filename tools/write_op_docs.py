@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tracklight.analysis.graphs.op_docs import TABLE_PATH
+from tracklight.analysis.graphs import TABLE_PATH
 
 _MAX_CHARACTERS = 110
 #: Framework, operator, inputs, documentation, outputs.
 Row = tuple[str, str, str, str, str]
-#: How the types of arguments are marked; see `tracklight.analysis.graphs.op_docs`.
+#: How the types of arguments are marked; see `tracklight.analysis.graphs`.
 _TORCH_SUFFIXES = {
     "Tensor": "",
     "Optional[Tensor]": "?",

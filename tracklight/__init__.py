@@ -85,7 +85,7 @@ _LAZY_MODULES = {
     "summary": "tracklight.summary",
     "what_if": "tracklight.what_if",
     # Replaces `from tensorboard import program` in existing scripts.
-    "program": "tracklight.cli.program",
+    "program": "tracklight.cli",
 }
 
 #: The module that defines each public name.

@@ -33,12 +33,12 @@ from tracklight.analysis.media import (
     export_values,
     has_fingerprint,
     list_steps,
+    render_markdown,
     steps_path,
     tag_path,
     value_path,
 )
-from tracklight.analysis.media.markdown import render_markdown
-from tracklight.analysis.media.markdown import start_deadline as start_markdown_deadline
+from tracklight.analysis.media import start_deadline as start_markdown_deadline
 from tracklight.analysis.media.time_limits import Deadline, match_lines
 from tracklight.analysis.source import (
     Blob,

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import UsageError
-from tracklight.writer import warnings
-from tracklight.writer.arguments import as_numbers
+from tracklight.writer import as_numbers, warnings
 from tracklight.writer.event_writer import EventWriter
 from tracklight.writer.media import as_pixels, encode_images, encode_pixels
 from tracklight.writer.values import build_text

@@ -11,8 +11,8 @@ import pytest
 
 from tests import builders as b
 from tests.scanning import SCANNERS, assert_agree, needs_kernel, read_file
+from tracklight.formats.proto import encode_varint
 from tracklight.formats.scanner import Scanner
-from tracklight.formats.wire_format import encode_varint
 
 BOTH = [parameter.values[0] for parameter in SCANNERS]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests import builders as b
 from tracklight.errors import FormatError
-from tracklight.formats.wire_format import (
+from tracklight.formats.proto import (
     FIXED32,
     FIXED64,
     LENGTH_DELIMITED,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracklight.errors import FormatError
-from tracklight.formats import proto, wire_format
-from tracklight.formats.wire_format import decode_texts, scan_messages
+from tracklight.formats import proto
+from tracklight.formats.proto import decode_texts, scan_messages
 
 _xplane = pytest.importorskip("tracklight.formats._xplane")
 
@@ -45,12 +45,12 @@ def test_implementations_agree_on_random_bytes(messages: list[bytes], wanted: in
     sizes = np.array([len(message) for message in messages], np.int64)
     spans = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
     answers = []
-    for scan in (_xplane.scan_messages, wire_format.scan_messages_in_python):
+    for scan in (_xplane.scan_messages, proto.scan_messages_in_python):
         try:
             answers.append(scan(data, spans, wanted).tolist())
         except FormatError:
             answers.append(None)
     assert answers[0] == answers[1]
-    texts = (_xplane.decode_texts, wire_format.decode_texts_in_python)
+    texts = (_xplane.decode_texts, proto.decode_texts_in_python)
     starts = np.ascontiguousarray(spans[:, 0])
     assert texts[0](data, starts, sizes) == texts[1](data, starts, sizes)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from tracklight.logdir.names import natural_key
+from tracklight.logdir import natural_key
 
 
 def in_order(*names: str) -> bool:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracklight.errors import UsageError
-from tracklight.logdir.names import (
+from tracklight.logdir import (
     RunFilter,
     compile_pattern,
     compile_series_pattern,

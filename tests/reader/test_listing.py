@@ -10,7 +10,7 @@ import tracklight
 from tests import builders as b
 from tests.small_log import NAME, write
 from tracklight.cli.inspect import encode_listing, iter_listing_lines
-from tracklight.logdir.names import escape_unprintable
+from tracklight.logdir import escape_unprintable
 
 
 def inspect(logdir: Any) -> Any:

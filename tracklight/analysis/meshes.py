@@ -31,8 +31,8 @@ from tracklight.analysis.media import (
 from tracklight.analysis.source import Context, Source
 from tracklight.errors import FormatError, LogError, Message
 from tracklight.formats import proto, tensor
+from tracklight.formats.proto import decode_text
 from tracklight.formats.summary import MeshContent
-from tracklight.formats.wire_format import decode_text
 from tracklight.index.catalog import Catalog
 from tracklight.types import Bool, Float64, Int32, Int64, ValueLocations
 from tracklight.util.memory import LruCache

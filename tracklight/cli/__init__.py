@@ -5,6 +5,9 @@ exit codes. Commands are `serve`, `inspect`, `export`, `doctor`, `completion`, `
 Each is a function that takes the parsed flags and returns an exit status; its module is imported
 only when needed.
 
+`tracklight.program` is this module as well: `TensorBoard` replaces the class of
+``tensorboard.program``.
+
 The package may import everything except `tracklight.notebook`.
 """
 
@@ -17,10 +20,14 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from tracklight.cli.flags import parse_flags
 from tracklight.cli.parser import EXIT_BIND, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from tracklight.errors import BindError, TracklightError, UsageError
+
+if TYPE_CHECKING:
+    from tracklight.server.serve import Board
 
 #: A command takes the parsed flags and returns an exit status; None means 0.
 Command = Callable[[Namespace], int | None]
@@ -102,3 +109,71 @@ def _pause_gc() -> Iterator[None]:
 def _fail(error: object, status: int) -> int:
     print(f"tracklight: {error}", file=sys.stderr)
     return status
+
+
+# ---- the API of tensorboard.program
+
+
+class TensorBoard:
+    """A server configured by command-line flags; replaces ``tensorboard.program.TensorBoard``.
+
+    For scripts that start TensorBoard from Python, which import `tracklight.program`. New code
+    should use `tracklight.serve`.
+
+    Attributes:
+        board: The running server; None until `launch` is called.
+
+    Example:
+        >>> board = program.TensorBoard()
+        >>> board.configure(argv=[None, "--logdir", "logs"])
+        >>> url = board.launch()
+    """
+
+    def __init__(self) -> None:
+        self.board: Board | None = None
+        self._arguments: list[str] = []
+
+    def configure(self, argv: Sequence[str | None] = (None,), **flags: object) -> None:
+        """Set the flags of the server.
+
+        Args:
+            argv: Arguments as in ``sys.argv``; the first one is ignored.
+            **flags: Flags by name, such as ``logdir="logs"`` or ``bind_all=True``.
+
+        Raises:
+            UsageError: A flag is unknown or invalid.
+        """
+        arguments = [str(word) for word in argv[1:]]
+        for name, value in flags.items():
+            if value is not None and value is not False:
+                arguments.append(f"--{name}" if value is True else f"--{name}={value}")
+        _parse(arguments)
+        self._arguments = arguments
+
+    def launch(self) -> str:
+        """Start the server in a background thread and return its URL.
+
+        Raises:
+            BindError: The address or port is not available.
+        """
+        # Imported on use, as for the commands.
+        from tracklight.cli.logdir_arg import create_catalog
+        from tracklight.cli.serve import parse_settings
+        from tracklight.server.serve import Board
+
+        flags = _parse(self._arguments)
+        self.board = Board(create_catalog(flags), parse_settings(flags))
+        return self.board.url
+
+    def main(self) -> int:
+        """Serve until Ctrl-C, and return the exit status of the ``tracklight`` command."""
+        return main(self._arguments)
+
+
+def _parse(arguments: Sequence[str]) -> Namespace:
+    flags = parse_flags(arguments)
+    if flags.command != "serve":
+        raise UsageError(
+            f"program.TensorBoard only serves logs; run `tracklight {flags.command}` in a shell"
+        )
+    return flags

@@ -27,9 +27,9 @@ from tracklight.cli.logdir_arg import (
 )
 from tracklight.cli.parser import EXIT_FAILURE
 from tracklight.errors import UsageError
+from tracklight.logdir import escape_unprintable
 from tracklight.logdir.access import is_url, parse_roots
 from tracklight.logdir.discover import is_event_file
-from tracklight.logdir.names import escape_unprintable
 from tracklight.reader.log import Log
 from tracklight.types import DamageInfo, FileInfo, Int64, Stamp, TagInfo
 from tracklight.util.files import to_json_number

@@ -65,7 +65,7 @@ def serve(flags: Namespace, query: str = "") -> None:
                 _open_browser(url)
 
         if catalog.cluster is not None:
-            from tracklight.analysis.cluster_tasks import ClusterTasks
+            from tracklight.analysis.jobs import ClusterTasks
 
             access = replace(settings.access, tasks=ClusterTasks(catalog.cluster))
             settings = replace(settings, access=access)

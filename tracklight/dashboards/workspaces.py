@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from tracklight.analysis.media.markdown import render_markdown, start_deadline
+from tracklight.analysis.media import render_markdown, start_deadline
 from tracklight.analysis.media.time_limits import Deadline
 from tracklight.analysis.source import Sentence
 from tracklight.errors import ConflictError, LogError, UsageError

@@ -2,7 +2,7 @@
 """Compiled kernels for parsing protobuf messages into arrays, without holding the GIL.
 
 `scan_fields`, `scan_messages` and `decode_texts` implement the functions of the same names in
-`tracklight.formats.wire_format`; `scan_xline` and `scan_metadata_names` those in
+`tracklight.formats.proto`; `scan_xline` and `scan_metadata_names` those in
 `tracklight.formats.profiles.xplane`. The contracts are documented there.
 
 Most functions parse a message twice: the first pass counts rows, the second fills arrays of exactly

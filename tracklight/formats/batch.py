@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.errors import FormatError
-from tracklight.formats.wire_format import (
+from tracklight.formats.proto import (
     FIXED32,
     FIXED64,
     LENGTH_DELIMITED,

@@ -30,10 +30,7 @@ from numpy.typing import NDArray
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.batch import Damage, DamageKind
-from tracklight.formats.scanner import iter_record_headers
-from tracklight.formats.tensor import DType, decode_tensor
-from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES, BytesLike, masked_crc32c
-from tracklight.formats.wire_format import (
+from tracklight.formats.proto import (
     LENGTH_DELIMITED,
     VARINT,
     decode_text,
@@ -41,6 +38,9 @@ from tracklight.formats.wire_format import (
     read_varint,
     to_int64,
 )
+from tracklight.formats.scanner import iter_record_headers
+from tracklight.formats.tensor import DType, decode_tensor
+from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES, BytesLike, masked_crc32c
 from tracklight.types import Float64, Int32, Int64
 
 #: Fields of DebugEvent.

@@ -27,9 +27,8 @@ import numpy as np
 
 from tracklight.errors import FormatError, UsageError
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import Message, decode_text
 from tracklight.formats.summary import make_metadata, tensor
-from tracklight.formats.wire_format import decode_text
 
 EXPERIMENT_TAG = "_hparams_/experiment"
 SESSION_START_TAG = "_hparams_/session_start_info"

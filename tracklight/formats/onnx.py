@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from tracklight.errors import FormatError
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
-from tracklight.formats.tensor import format_elements
-from tracklight.formats.wire_format import (
+from tracklight.formats.proto import (
     LENGTH_DELIMITED,
     VARINT,
     Field,
+    Message,
     decode_text,
     iter_fields,
     read_varint,
     to_int64,
 )
+from tracklight.formats.tensor import format_elements
 
 _MODEL_GRAPH, _MODEL_FUNCTION = 7, 25
 _GRAPH_NODE, _GRAPH_NAME, _GRAPH_INITIALIZER, _GRAPH_SPARSE = 1, 2, 5, 15

@@ -5,7 +5,7 @@ This is the fast path for scalars: they are encoded without building protobuf me
 `PythonRecordBuffer`, which does the same more slowly. Tests compare the two.
 
 Importing this module must not import numpy, which programs that only log scalars may not need. The
-Python buffer imports `tfrecord` and `wire_format` when it is used.
+Python buffer imports `tfrecord` when it is used.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _encode_record(payload: bytes) -> bytes:
 @functools.cache
 def _load_encoders() -> tuple[Callable[[int], bytes], Callable[[bytes], bytes]]:
     """Import on first use; an import statement for each scalar would take most of the time."""
+    from tracklight.formats.proto import encode_varint
     from tracklight.formats.tfrecord import encode_record
-    from tracklight.formats.wire_format import encode_varint
 
     return encode_varint, encode_record

@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from tracklight.errors import UsageError
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import LENGTH_DELIMITED, VARINT, Message, decode_text, iter_fields
 from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import BytesLike
-from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, decode_text, iter_fields
 from tracklight.types import LayoutCategory, LayoutChart, LayoutMargin
 
 # ---- events

@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tracklight.errors import FormatError, UsageError
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import Message, decode_text, read_varint
 from tracklight.formats.tfrecord import BytesLike
-from tracklight.formats.wire_format import decode_text, read_varint
 
 #: The default limit on the memory of a decoded tensor.
 MAX_TENSOR_BYTES = 1 << 30

@@ -24,11 +24,10 @@ from tracklight.formats.media import (
     find_wav_sample_rate,
     sniff_media_type,
 )
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import Message, decode_text
 from tracklight.formats.summary import DATA_CLASS_BY_PLUGIN, UNKNOWN_ENCODING, WAV_ENCODING
 from tracklight.formats.tensor import DType, encode_tensor
 from tracklight.formats.tfrecord import BytesLike
-from tracklight.formats.wire_format import decode_text
 from tracklight.types import Float64, Int64, Kind
 from tracklight.util import html
 

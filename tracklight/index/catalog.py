@@ -19,10 +19,10 @@ from tracklight.index.cluster.shared_cache import create_cache
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.shard import SeriesKey, Shard, ValueReader
 from tracklight.index.tags import merge_shared_tags
+from tracklight.logdir import natural_key
 from tracklight.logdir.access import Root, escapes_roots, fetch_local_copy, open_filesystem
 from tracklight.logdir.discover import DiscoveredFile, Discovery, discover, iter_ancestors
 from tracklight.logdir.filesystem import FileHandle, FileSystem
-from tracklight.logdir.names import natural_key
 from tracklight.logdir.watch import Changes
 from tracklight.types import (
     CaptureFile,
@@ -46,7 +46,7 @@ from tracklight.types import (
 
 if TYPE_CHECKING:
     # Few logs are on a cluster.
-    from tracklight.index.cluster.actor import ActorState
+    from tracklight.index.cluster import ActorState
     from tracklight.index.cluster.connection import Cluster
     from tracklight.index.cluster.remote_shard import RemoteShard
 
@@ -71,7 +71,7 @@ class Catalog:
 
     Args:
         roots: The log directories.
-        include: Patterns of runs to include, all if empty; see `tracklight.logdir.names`.
+        include: Patterns of runs to include, all if empty; see `tracklight.logdir`.
         exclude: Patterns of runs to exclude.
         cache: Whether to use the on-disk cache, or the folder of the cache.
         cache_bytes: Limit for the caches of all logs.
@@ -120,7 +120,7 @@ class Catalog:
                 for _ in range(shards)
             ]
         else:
-            from tracklight.index.cluster.actor import ShardSettings
+            from tracklight.index.cluster import ShardSettings
 
             shard_bytes = memory_bytes // cluster.shards if cluster.is_local else memory_bytes
             folder = cache if isinstance(cache, bool) else cache.absolute()

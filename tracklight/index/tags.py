@@ -33,7 +33,7 @@ from tracklight.index.run import (
     is_known_plugin,
     split_metadata,
 )
-from tracklight.logdir.names import natural_key
+from tracklight.logdir import natural_key
 from tracklight.types import (
     Bool,
     Float64,

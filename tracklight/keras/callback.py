@@ -24,8 +24,7 @@ from tracklight.keras.options import (
 from tracklight.profiler.profilers import StepMarker, create_profiler
 from tracklight.profiler.tracing import GraphCapture, build_function_graphs, create_graph_capture
 from tracklight.summary import FileWriter, create_file_writer
-from tracklight.writer import event_writer, warnings
-from tracklight.writer.arguments import as_number, as_tag
+from tracklight.writer import as_number, as_tag, event_writer, warnings
 from tracklight.writer.values import build_graph_value, encode_graph_event
 from tracklight.writer.warnings import ArgumentError
 

@@ -31,7 +31,7 @@ from tracklight.projector import (
     format_vectors,
     visualize_embeddings,
 )
-from tracklight.writer.arguments import as_number, as_numbers
+from tracklight.writer import as_number, as_numbers
 from tracklight.writer.event_writer import EventWriter
 from tracklight.writer.media import encode_pixels
 from tracklight.writer.values import defer_histogram

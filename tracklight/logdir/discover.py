@@ -35,9 +35,9 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from tracklight.errors import Message
+from tracklight.logdir import RunFilter, natural_key
 from tracklight.logdir.access import Root, is_url
 from tracklight.logdir.filesystem import FileStat, FileSystem, ListedFile
-from tracklight.logdir.names import RunFilter, natural_key
 from tracklight.types import CaptureFile, CaptureKind, DebugEventFile
 
 _EVENT_FILE_MARKER = "tfevents"
@@ -174,7 +174,7 @@ def discover(
     Args:
         root: The log directory.
         fs: The file system of the root.
-        include: Patterns of runs to include, all if empty; see `tracklight.logdir.names`.
+        include: Patterns of runs to include, all if empty; see `tracklight.logdir`.
         exclude: Patterns of runs to exclude.
     """
     run_filter = RunFilter.parse(include, exclude)

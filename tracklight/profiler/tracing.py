@@ -626,7 +626,7 @@ def _end_session() -> tuple[TraceSession | None, str | None]:
 
 
 def _log_graphs(name: str, step: object, graphs: list[bytes], has_profile: bool) -> bool:
-    from tracklight.writer.arguments import as_step, as_tag
+    from tracklight.writer import as_step, as_tag
     from tracklight.writer.warnings import add_name_scope
 
     writer = event_writer.find_active_writer()

@@ -38,8 +38,8 @@ from tracklight.analysis.profiles.findings.summary import ProfileSummary
 from tracklight.analysis.profiles.profile_data import load_profile
 from tracklight.analysis.profiles.roofline import Utilization
 from tracklight.errors import TracklightError
+from tracklight.logdir import escape_unprintable
 from tracklight.logdir.access import ConfinedFiles, Root
-from tracklight.logdir.names import escape_unprintable
 from tracklight.reader.log import Log
 from tracklight.types import TagInfo
 from tracklight.util.files import to_json_number

@@ -30,7 +30,7 @@ from tracklight.errors import (
     list_similar_names,
 )
 from tracklight.index.catalog import Catalog
-from tracklight.logdir.names import REGEX_PREFIX, compile_glob, compile_pattern, is_plain_name
+from tracklight.logdir import REGEX_PREFIX, compile_glob, compile_pattern, is_plain_name
 from tracklight.types import Bool, Float64, Int64, Kind, RunInfo, Series, TagInfo, ValueLocations
 from tracklight.util import html
 from tracklight.util.frames import CategoryColumn, Column, Frame, TimeColumn

@@ -61,7 +61,7 @@ from tracklight.server.routing import (
     create_plugin_routes,
     create_routes,
 )
-from tracklight.server.run_table.api import RunListApi, RunTableApi
+from tracklight.server.run_table import RunListApi, RunTableApi
 from tracklight.server.run_table.run_columns import RunColumnsApi
 from tracklight.server.run_table.run_details import RunDetailsApi
 from tracklight.server.source import LogOverview, LogSource, LogWatcher, Refresher

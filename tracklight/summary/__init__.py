@@ -207,7 +207,7 @@ def _as_limit(value: object, argument: str) -> float | None:
     """Return a number; None, which stands for the default, if it is invalid."""
     if value is None:
         return None
-    from tracklight.writer.arguments import as_number
+    from tracklight.writer import as_number
 
     try:
         number = as_number(value, argument)
@@ -348,7 +348,7 @@ def scalar(name: str, data: Any, step: int | None = None, description: str | Non
 def _log_scalar(
     writer: EventWriter, name: str, data: object, step: object, description: str | None
 ) -> bool:
-    from tracklight.writer.arguments import as_number
+    from tracklight.writer import as_number
 
     with warnings.catch_errors(_format_call("scalar", name), strict=writer.strict):
         tag, step_number = _check_tag_and_step(name, step)
@@ -808,7 +808,7 @@ def _add(writer: EventWriter, values: list[Message], step: int) -> bool:
 
 
 def _check_tag_and_step(name: object, step: object, is_scoped: bool = True) -> tuple[str, int]:
-    from tracklight.writer.arguments import as_step, as_tag
+    from tracklight.writer import as_step, as_tag
 
     tag = as_tag(name)
     step_number = as_step(event_writer.step.get() if step is None else step)
@@ -861,7 +861,7 @@ def _write_raw_pb(tensor: Any, step: int | None = None, name: str | None = None)
         return False
     with warnings.catch_errors("summary.experimental.write_raw_pb()", strict=writer.strict):
         from tracklight.formats import proto
-        from tracklight.writer.arguments import as_array, as_step
+        from tracklight.writer import as_array, as_step
 
         data = tensor if isinstance(tensor, bytes) else as_array(tensor, "tensor").item()
         if not isinstance(data, bytes):

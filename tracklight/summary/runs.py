@@ -347,7 +347,7 @@ class Run:
         return accepted
 
     def _record_scalar(self, name: str, value: Any) -> None:
-        from tracklight.writer.arguments import as_number
+        from tracklight.writer import as_number
 
         is_number = isinstance(value, (int, float))
         self.summary.record(name, value if is_number else as_number(value))

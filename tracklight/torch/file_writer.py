@@ -13,7 +13,7 @@ from typing import Any
 
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
-from tracklight.writer.arguments import as_step
+from tracklight.writer import as_step
 from tracklight.writer.event_writer import EventWriter
 
 DEFAULT_MAX_QUEUE = 10

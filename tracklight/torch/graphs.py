@@ -20,9 +20,8 @@ from typing import Any
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.onnx import OnnxGraph, OnnxTensor, format_attribute, parse_onnx_model
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import Message, decode_text
 from tracklight.formats.tensor import DType
-from tracklight.formats.wire_format import decode_text
 from tracklight.util.parsing import extract_python_line, extract_torchscript_line
 from tracklight.writer.warnings import ArgumentError
 

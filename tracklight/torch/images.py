@@ -27,7 +27,7 @@ from tracklight.projector import (
     make_sprite,
 )
 from tracklight.projector import visualize_embeddings as write_config
-from tracklight.writer.arguments import as_number, as_numbers, has_nan
+from tracklight.writer import as_number, as_numbers, has_nan
 from tracklight.writer.media import as_pixels
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
 

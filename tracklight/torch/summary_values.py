@@ -29,8 +29,8 @@ from tracklight.formats.proto import Message
 from tracklight.formats.summary import MeshContent
 from tracklight.formats.tensor import DType, encode_tensor
 from tracklight.hparams.session import as_hparam_value
+from tracklight.writer import as_array, as_number, as_numbers, has_nan
 from tracklight.writer import values as writer_values
-from tracklight.writer.arguments import as_array, as_number, as_numbers, has_nan
 from tracklight.writer.values import (
     HistogramCounts,
     acquire_copy,

@@ -19,8 +19,7 @@ from tracklight.torch import images, summary_values
 from tracklight.torch.file_writer import DEFAULT_FLUSH_SECS, DEFAULT_MAX_QUEUE, FileWriter
 from tracklight.torch.images import add_embedding, build_video
 from tracklight.torch.summary_values import build_session
-from tracklight.writer import warnings
-from tracklight.writer.arguments import as_number, as_step, as_tag
+from tracklight.writer import as_number, as_step, as_tag, warnings
 
 Self = TypeVar("Self", bound="SummaryWriter")
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.formats.media import encode_png, encode_wav, find_wav_sample_rate
-from tracklight.writer.arguments import as_number, as_numbers, has_nan
+from tracklight.writer import as_number, as_numbers, has_nan
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
 
 Pixels = NDArray[np.uint8]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracklight.errors import UsageError
-from tracklight.writer import event_writer, warnings
-from tracklight.writer.arguments import as_tag
+from tracklight.writer import as_tag, event_writer, warnings
 from tracklight.writer.warnings import (
     add_name_scope,
     find_replica_id,

@@ -33,7 +33,7 @@ from tracklight.formats.summary import (
     make_metadata,
     tensor,
 )
-from tracklight.writer.arguments import as_array, as_number, as_numbers
+from tracklight.writer import as_array, as_number, as_numbers
 from tracklight.writer.media import as_pixels, encode_audio_clips, encode_images
 from tracklight.writer.warnings import ArgumentError, warn_or_raise
 

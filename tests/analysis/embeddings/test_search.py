@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tracklight.analysis.embeddings.search import LabelIndex, LiteralPattern, find_literal_pattern
+from tracklight.analysis.embeddings.metadata import LabelIndex, LiteralPattern, find_literal_pattern
 
 LABELS = ["Fred", "larry", "alfred", "", "fredo", "Mary\nLarry", "größe", "fred larry", "50%"]
 

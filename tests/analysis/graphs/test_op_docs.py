@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.graphs.op_docs import OpDoc, OpDocs
+from tracklight.analysis.graphs import OpDoc, OpDocs
 
 
 def test_framework_is_chosen_by_all_operators() -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tracklight.analysis.media.markdown import render_markdown
+from tracklight.analysis.media import render_markdown
 
 
 def render(text: str) -> str:

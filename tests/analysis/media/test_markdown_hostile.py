@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hostile_markdown import VECTORS
-from tracklight.analysis.media.markdown import render_markdown
+from tracklight.analysis.media import render_markdown
 from tracklight.analysis.media.markdown_html import (
     HIGHLIGHT_CLASSES,
     KNOWN_TAGS,

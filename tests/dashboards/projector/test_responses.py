@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.dashboards.projector.conftest import NAMES, ROWS, Board
-from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
+from tracklight.analysis.embeddings.projections import DistanceMetric
 from tracklight.dashboards.projector.schemas import (
     ClusterRequest,
     ColumnFilter,

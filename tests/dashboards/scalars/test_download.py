@@ -9,7 +9,7 @@ import pytest
 
 from tests.dashboards.scalars.fake_log import Log, ask
 from tests.index.series_builder import series
-from tracklight.dashboards.scalars import tables
+from tracklight.dashboards import scalars
 from tracklight.errors import MissingDependencyError, UsageError
 
 LOG = Log(
@@ -89,7 +89,7 @@ def test_empty_selection_gives_header_only() -> None:
 def test_rejects_too_many_points(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tables, "_MAX_POINTS", 3)
+    monkeypatch.setattr(scalars, "_MAX_POINTS", 3)
     with pytest.raises(UsageError, match="the download has 4 points; the limit is 3"):
         frame()
 

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tracklight.errors import FormatError, MissingDependencyError, UsageError
-from tracklight.formats.checkpoints.tables import TableFile, open_csv, open_parquet
+from tracklight.formats.checkpoints import TableFile, open_csv, open_parquet
 
 
 def csv(text: str) -> TableFile:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracklight.errors import FormatError
-from tracklight.formats.checkpoints.tables import TsvFile, read_raw_vectors, read_tsv_vectors
+from tracklight.formats.checkpoints import TsvFile, read_raw_vectors, read_tsv_vectors
 
 
 def test_lines_are_vectors() -> None:

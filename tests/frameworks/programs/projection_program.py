@@ -11,11 +11,11 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE, trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
-from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
-from tracklight.analysis.embeddings.projections.neighbors import (
+from tracklight.analysis.embeddings.projections import (
     NeighborSearch,
     compute_trustworthiness,
 )
+from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
 from tracklight.analysis.embeddings.projections.pca import compute_pca
 from tracklight.types import Float32
 

@@ -20,9 +20,8 @@ from tests.dashboards.profile.client import open_client, put_file
 from tests.dashboards.what_if.board import start_board
 from tests.dashboards.what_if.test_dashboard import make_workspace
 from tests.server.waiting import wait_until
-from tracklight.analysis.cluster_tasks import ClusterTasks
 from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
-from tracklight.analysis.jobs import LOCAL_TASKS, JobProgress, Jobs
+from tracklight.analysis.jobs import LOCAL_TASKS, ClusterTasks, JobProgress, Jobs
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.what_if import performance
 from tracklight.errors import LogError, UsageError

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters, measure_mixing
-from tracklight.analysis.embeddings.projections import forces, gpu
+from tracklight.analysis.embeddings.projections import (
+    DistanceMetric,
+    NeighborSearch,
+    compute_trustworthiness,
+    forces,
+    gpu,
+)
 from tracklight.analysis.embeddings.projections.forces import TsneForces, compute_affinities
 from tracklight.analysis.embeddings.projections.gpu import Gpu, find_gpu
 from tracklight.analysis.embeddings.projections.manifold import (
@@ -14,11 +20,6 @@ from tracklight.analysis.embeddings.projections.manifold import (
     UmapSettings,
     compute_tsne,
     compute_umap,
-)
-from tracklight.analysis.embeddings.projections.neighbors import (
-    DistanceMetric,
-    NeighborSearch,
-    compute_trustworthiness,
 )
 from tracklight.analysis.jobs import JobProgress
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests import builders as b
 from tests.index import logs
-from tracklight.index.cluster.actor import (
+from tracklight.index.cluster import (
     RefreshResult,
     ShardActor,
     ShardSettings,

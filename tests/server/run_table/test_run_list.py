@@ -7,7 +7,7 @@ from tests.server.run_table.tables import LogBuilder
 from tracklight.analysis.source import GroupQuery, RunSelection
 from tracklight.errors import ExpressionError, UsageError
 from tracklight.server.notes import RunNote
-from tracklight.server.run_table.api import (
+from tracklight.server.run_table import (
     RunListApi,
     RunListRequest,
     RunListResponse,

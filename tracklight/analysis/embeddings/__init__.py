@@ -6,7 +6,7 @@ become messages in `LoadedEmbedding.problems`.
 
 - `discovery` finds embeddings: in projector configs, which it parses with the bookmarks of
   TensorBoard, in checkpoints and in other tensor files.
-- `metadata`, `search` and `sprites` work on labels and images.
+- `metadata` parses and searches labels, `sprites` works on images.
 - `projections` computes neighbors, PCA, t-SNE, UMAP and clusters of arrays.
 
 Start with `discovery.discover_embeddings` and `load_embedding`. The package may import `formats`,
@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.embeddings.metadata import LabelColumn, make_label_column, read_metadata
 from tracklight.errors import FormatError, Message, TracklightError, UsageError
-from tracklight.formats.checkpoints import open_tensor_file
-from tracklight.formats.checkpoints.tables import TsvFile, read_raw_vectors
+from tracklight.formats.checkpoints import TsvFile, open_tensor_file, read_raw_vectors
 from tracklight.formats.checkpoints.tensor_file import LabelColumns, TensorFile, get_file_size
 from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
 from tracklight.logdir.access import ConfinedFiles

@@ -34,8 +34,8 @@ from typing import Any
 
 from tracklight.errors import Message
 from tracklight.formats.hparams import Experiment, HParamValue, Metric, Status
+from tracklight.logdir import natural_key
 from tracklight.logdir.discover import iter_ancestors
-from tracklight.logdir.names import natural_key
 
 #: The study of sessions in the log directory itself.
 ROOT = "."

@@ -28,7 +28,7 @@ from tracklight.errors import LogError
 from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval
 from tracklight.formats.hparams import Metric as DeclaredMetric
 from tracklight.index.series_query import Curve, SeriesQuery
-from tracklight.logdir.names import natural_key
+from tracklight.logdir import natural_key
 from tracklight.types import Float64, Int64, Point, SeriesSummary
 
 # ---- Hyperparameters

@@ -43,8 +43,8 @@ from tracklight.formats.hparams import (
     parse_session_end_info,
     parse_session_start_info,
 )
+from tracklight.logdir import natural_key
 from tracklight.logdir.discover import iter_ancestors
-from tracklight.logdir.names import natural_key
 from tracklight.types import SettingsFile, StudyFile
 
 T = TypeVar("T")

@@ -46,6 +46,7 @@ from tracklight.formats.hparams import (
     Status,
     iter_flattened,
 )
+from tracklight.logdir import natural_key
 from tracklight.logdir.discover import (
     KERAS_ORACLE,
     KERAS_TRIAL,
@@ -54,7 +55,6 @@ from tracklight.logdir.discover import (
     is_database,
     is_ray_state,
 )
-from tracklight.logdir.names import natural_key
 from tracklight.types import StudyFile
 
 # ---- Keras Tuner and Ray Tune

@@ -17,9 +17,8 @@ from typing import Any, BinaryIO, Literal
 
 from tracklight.errors import FormatError, import_optional
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import Message, decode_text
 from tracklight.formats.tfrecord import iter_records
-from tracklight.formats.wire_format import decode_text
 from tracklight.logdir.discover import EVALUATION_CONFIG
 
 # ---- files

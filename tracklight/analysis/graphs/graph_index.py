@@ -23,6 +23,7 @@ from tracklight.analysis.graphs import (
     RESULT,
     Graph,
     NodeDetails,
+    OpDocs,
     TensorLookup,
     format_shape,
 )
@@ -45,7 +46,6 @@ from tracklight.analysis.graphs.hierarchy import (
     compute_structure_ids,
     get_scope,
 )
-from tracklight.analysis.graphs.op_docs import OpDocs
 from tracklight.analysis.graphs.statistics import NodeStatistics, compute_node_statistics
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Int32

@@ -26,15 +26,14 @@ from tracklight.analysis.graphs import (
     NodeDetails,
     Shape,
     TensorSpec,
+    find_output_types,
     format_shape,
     locate_problem,
 )
-from tracklight.analysis.graphs.op_docs import find_output_types
 from tracklight.errors import FormatError
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import Message, decode_text, decode_texts, scan_messages
 from tracklight.formats.tensor import decode_tensor, format_elements
-from tracklight.formats.wire_format import decode_text, decode_texts, scan_messages
 from tracklight.types import Bool, Int64
 
 # Field numbers of GraphDef, FunctionDefLibrary, FunctionDef and NodeDef.

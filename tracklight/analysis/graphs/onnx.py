@@ -40,8 +40,7 @@ from tracklight.formats.onnx import (
     parse_onnx_graph,
     parse_onnx_model,
 )
-from tracklight.formats.proto import Message
-from tracklight.formats.wire_format import decode_text
+from tracklight.formats.proto import Message, decode_text
 from tracklight.util.parsing import extract_python_line
 
 INITIALIZER = "Initializer"

@@ -49,8 +49,7 @@ from tracklight.analysis.graphs.onnx import parse_onnx
 from tracklight.errors import EmptyGraphError, FormatError, GraphFileError, MissingDependencyError
 from tracklight.formats import proto
 from tracklight.formats.checkpoints.tensor_file import read_root_attribute
-from tracklight.formats.proto import Message
-from tracklight.formats.wire_format import LENGTH_DELIMITED, VARINT, decode_text, iter_fields
+from tracklight.formats.proto import LENGTH_DELIMITED, VARINT, Message, decode_text, iter_fields
 
 GRAPH_PARSERS: dict[str, Callable[[bytes], Graph]] = {
     "graphs": lambda data: add_parameter_shapes(parse_graphdef(data)),

@@ -29,9 +29,8 @@ from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.tables.examples import encode_examples
 from tracklight.errors import ModelError, UsageError, import_optional
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import Message, decode_text
 from tracklight.formats.tensor import decode_tensor, encode_tensor
-from tracklight.formats.wire_format import decode_text
 
 DEFAULT_TIMEOUT_S = 30.0
 _BATCH_ROWS = 1000

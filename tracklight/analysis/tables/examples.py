@@ -25,7 +25,7 @@ from tracklight.analysis.tables.columns import (
     make_offsets,
 )
 from tracklight.errors import FormatError, get_message
-from tracklight.formats import proto, wire_format
+from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.types import Bool, Int64
 
@@ -273,7 +273,7 @@ def _decode_feature_lists(
 
 
 def _scan(data: bytes, spans: Int64, wanted: int) -> Int64:
-    return wire_format.scan_messages(data, np.ascontiguousarray(spans), wanted)
+    return proto.scan_messages(data, np.ascontiguousarray(spans), wanted)
 
 
 def _group_entries(
@@ -296,7 +296,7 @@ def _group_entries(
         rows = records[chosen]
         # In a map, the last of several entries with the same key counts.
         is_last = np.append(rows[1:] != rows[:-1], True)
-        yield wire_format.decode_text(name), rows[is_last], values[chosen[is_last]]
+        yield proto.decode_text(name), rows[is_last], values[chosen[is_last]]
 
 
 def _locate_lists(data: bytes, spans: Int64) -> Int64:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import FIXED64, LENGTH_DELIMITED, VARINT, Message, encode_varint
 from tracklight.formats.summary import (
     SessionStatus,
     encode_event,
@@ -20,7 +20,6 @@ from tracklight.formats.summary import (
 )
 from tracklight.formats.tensor import DType
 from tracklight.formats.tfrecord import encode_record
-from tracklight.formats.wire_format import FIXED64, LENGTH_DELIMITED, VARINT, encode_varint
 
 
 class EventFile:

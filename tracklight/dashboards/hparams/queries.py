@@ -42,7 +42,7 @@ from tracklight.dashboards.hparams.schemas import (
     TrialsResponse,
 )
 from tracklight.formats.hparams import Status
-from tracklight.logdir.names import natural_key
+from tracklight.logdir import natural_key
 from tracklight.plugin import Context
 from tracklight.types import Bool, Float64, Int64
 

@@ -3,8 +3,8 @@
 `Profile` lists the tools, and offers captures as files and in static exports. `store` lists
 captures, loads them and caches what is computed from them. Each tool is a `store.Tool` with its
 routes: `overview` (also input, hosts and comparison), `timeline`, `ops` (also kernels, programs,
-roofline, PyTorch operators and call tree), `communication`, `memory` and `queries`. Requests and
-responses are in `schemas`, or with the only tool that uses them.
+roofline, PyTorch operators and call tree), `communication` and `memory`; SQL queries are in this
+module. Requests and responses are in `schemas`, or with the only tool that uses them.
 
 The computations are in `tracklight.analysis.profiles`. Otherwise, this package may import what
 `tracklight.plugin` offers to every dashboard.
@@ -14,14 +14,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from tracklight.analysis.profiles.captures.chrome_trace import iter_chrome_trace
+from tracklight.analysis.profiles.profile_data import ProfileData
+from tracklight.analysis.profiles.sql import MAX_QUERY_LENGTH, ColumnType, QueryResult
 from tracklight.dashboards.profile import (
     communication,
     memory,
     ops,
     overview,
-    queries,
     timeline,
 )
 from tracklight.dashboards.profile.overview import get_hosts_response
@@ -39,11 +44,158 @@ from tracklight.dashboards.profile.schemas import (
 from tracklight.dashboards.profile.store import (
     MAX_UPLOAD_BYTES,
     CaptureStore,
+    LoadedCapture,
     Tool,
+    explain_empty,
     make_tools_response,
 )
-from tracklight.errors import TracklightError
+from tracklight.errors import TracklightError, UsageError
 from tracklight.plugin import Context, Dashboard, Empty, Route, Stream
+from tracklight.util.files import JsonFile
+
+# ---- SQL queries
+
+_MAX_QUERIES = 200
+
+QueryName = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+QueryText = Annotated[str, msgspec.Meta(max_length=MAX_QUERY_LENGTH)]
+
+
+class SqlQueryRequest(CaptureRequest):
+    """A SELECT statement in the dialect of DuckDB."""
+
+    sql: QueryText = ""
+
+
+class QueryTableColumn(msgspec.Struct):
+    """A column that queries can use."""
+
+    name: str
+    type: ColumnType
+
+
+class QueryTable(msgspec.Struct):
+    """A table that queries can read."""
+
+    name: str
+    rows: int
+    columns: list[QueryTableColumn]
+
+
+class QueryTablesResponse(msgspec.Struct):
+    """The tables of a capture."""
+
+    tables: list[QueryTable]
+
+
+class SavedQuery(msgspec.Struct):
+    """A SQL query that was saved under a name, for all captures."""
+
+    name: str
+    sql: str
+
+
+class SavedQueriesResponse(msgspec.Struct):
+    """All saved queries, by name."""
+
+    queries: list[SavedQuery]
+
+
+class SaveQueryRequest(msgspec.Struct):
+    """A query to save under a name; null deletes it."""
+
+    name: QueryName
+    sql: QueryText | None = None
+
+
+class SavedQueryStore:
+    """Saved queries, in a file beside the notes on the log.
+
+    All servers of the log share it. Changes raise `SaveError` if it cannot be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file: JsonFile[list[SavedQuery]] = JsonFile(path, list[SavedQuery], list)
+
+    def get(self) -> SavedQueriesResponse:
+        return SavedQueriesResponse(self._file.read())
+
+    def save(self, name: str, sql: str | None) -> SavedQueriesResponse:
+        """Save a query under a name, or delete it if it is None."""
+
+        def save(before: list[SavedQuery]) -> list[SavedQuery]:
+            queries = [query for query in before if query.name != name]
+            if sql is not None:
+                queries.append(SavedQuery(name, sql))
+            if len(queries) > _MAX_QUERIES:
+                raise UsageError(
+                    "profile.too_many_queries",
+                    "At most {max_queries} queries can be saved. Delete one first",
+                    max_queries=_MAX_QUERIES,
+                )
+            return sorted(queries, key=lambda query: query.name)
+
+        return SavedQueriesResponse(self._file.update(save))
+
+
+def _make_data(capture: LoadedCapture) -> ProfileData:
+    file = capture.file
+    return ProfileData(file.run, file.session, file.host, capture)
+
+
+def _make_query_routes(store: CaptureStore) -> Sequence[Route]:
+    saved_queries = SavedQueryStore(store.notes_path.with_suffix(".queries.json"))
+
+    def query(request: SqlQueryRequest) -> QueryResult:
+        """Run a SQL query over the events, steps, ops and kernels of a capture.
+
+        It runs in a process without access to files and networks, within limits of time and memory.
+        At most 10,000 rows are returned.
+        """
+        return _make_data(store.load(request)).run_query(request.sql)
+
+    def tables(request: CaptureRequest) -> QueryTablesResponse:
+        """Return the tables that queries can read, with their columns."""
+
+        def compute(capture: LoadedCapture) -> QueryTablesResponse:
+            return QueryTablesResponse([
+                QueryTable(
+                    name,
+                    len(table),
+                    [QueryTableColumn(*column) for column in table.get_column_types().items()],
+                )
+                for name, table in _make_data(capture).query_tables.items()
+            ])  # fmt: skip
+
+        return store.get_or_compute(request, "query_tables", QueryTablesResponse, compute)
+
+    def saved(request: Empty) -> SavedQueriesResponse:
+        """Return the saved queries."""
+        return saved_queries.get()
+
+    def save(request: SaveQueryRequest) -> SavedQueriesResponse:
+        """Save a query under a name, or delete it."""
+        return saved_queries.save(request.name, request.sql)
+
+    return [
+        Route("query", SqlQueryRequest, query),
+        Route("query/tables", CaptureRequest, tables, "GET", immutable=has_version),
+        Route("query/saved", Empty, saved, "GET"),
+        Route("query/save", SaveQueryRequest, save, mutates=True),
+    ]
+
+
+def _iter_query_static(
+    store: CaptureStore, request: CaptureRequest
+) -> Iterator[tuple[str, object]]:
+    """Yield nothing: queries need a server."""
+    return iter(())
+
+
+QUERY_TOOL = Tool("query", _make_query_routes, explain_empty, _iter_query_static)
+
+
+# ---- the dashboard
 
 #: In display order.
 TOOLS: tuple[Tool, ...] = (
@@ -58,7 +210,7 @@ TOOLS: tuple[Tool, ...] = (
     memory.MEMORY_TOOL,
     ops.PROGRAM_TOOL,
     ops.ROOFLINE_TOOL,
-    queries.QUERY_TOOL,
+    QUERY_TOOL,
     overview.COMPARE_TOOL,
 )
 

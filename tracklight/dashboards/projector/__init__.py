@@ -21,9 +21,9 @@ from tracklight.analysis.embeddings import (
     decode_row_bits,
     match_rows,
 )
+from tracklight.analysis.embeddings.metadata import LabelSearcher
 from tracklight.analysis.embeddings.projections.manifold import compute_umap
 from tracklight.analysis.embeddings.projections.pca import compute_pca
-from tracklight.analysis.embeddings.search import LabelSearcher
 from tracklight.analysis.embeddings.sprites import SpriteCutter
 from tracklight.dashboards.projector.layouts import ClusterJobs, LayoutJobs, ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingLibrary, LabelEdit

@@ -22,7 +22,14 @@ from tracklight.analysis.embeddings import (
     decode_row_bits,
     match_rows,
 )
-from tracklight.analysis.embeddings.metadata import find_label_column, name_clusters
+from tracklight.analysis.embeddings.metadata import LabelSearcher, find_label_column, name_clusters
+from tracklight.analysis.embeddings.projections import (
+    COMPUTING_COMPONENTS,
+    PROJECTING,
+    TRUST_SAMPLE_SIZE,
+    DistanceMetric,
+    compute_trustworthiness,
+)
 from tracklight.analysis.embeddings.projections.clustering import cluster_hdbscan, cluster_kmeans
 from tracklight.analysis.embeddings.projections.gpu import Device, Gpu, find_gpu, list_devices
 from tracklight.analysis.embeddings.projections.manifold import (
@@ -32,15 +39,7 @@ from tracklight.analysis.embeddings.projections.manifold import (
     compute_tsne,
     compute_umap,
 )
-from tracklight.analysis.embeddings.projections.neighbors import (
-    COMPUTING_COMPONENTS,
-    PROJECTING,
-    TRUST_SAMPLE_SIZE,
-    DistanceMetric,
-    compute_trustworthiness,
-)
 from tracklight.analysis.embeddings.projections.pca import align_procrustes, compute_pca
-from tracklight.analysis.embeddings.search import LabelSearcher
 from tracklight.analysis.jobs import LOCAL_TASKS, Job, JobProgress, Jobs, Tasks, make_job_key
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.library import EmbeddingLibrary, EmbeddingRef

@@ -28,7 +28,7 @@ from tracklight.analysis.embeddings.metadata import (
     find_sequence_column,
     name_clusters,
 )
-from tracklight.analysis.embeddings.projections.neighbors import query_nearest
+from tracklight.analysis.embeddings.projections import query_nearest
 from tracklight.analysis.embeddings.sprites import SpriteTiles, plan_tiles
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.layouts import JobContext, ProjectorJobs

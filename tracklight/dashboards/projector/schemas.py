@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tracklight.analysis.embeddings import AUTO_COLUMN
 from tracklight.analysis.embeddings.discovery import Bookmark
+from tracklight.analysis.embeddings.projections import DistanceMetric
 from tracklight.analysis.embeddings.projections.gpu import Device
-from tracklight.analysis.embeddings.projections.neighbors import DistanceMetric
 from tracklight.analysis.embeddings.sprites import SpriteTiles
 from tracklight.analysis.jobs import JobState
 from tracklight.analysis.source import Sentence

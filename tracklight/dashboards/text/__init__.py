@@ -26,9 +26,10 @@ from tracklight.analysis.media import (
     export_values,
     has_fingerprint,
     list_steps,
+    render_markdown,
+    start_deadline,
     value_path,
 )
-from tracklight.analysis.media.markdown import render_markdown, start_deadline
 from tracklight.analysis.media.regex_worker import LineMatch, match_lines_of_text
 from tracklight.analysis.media.time_limits import Deadline, DeadlineExceededError, RegexProcess
 from tracklight.analysis.source import Sentence

@@ -46,7 +46,7 @@ from tracklight.formats.checkpoints.tensor_file import (
     read_array,
     read_exactly,
 )
-from tracklight.formats.proto import Message
+from tracklight.formats.proto import Message, read_varint
 from tracklight.formats.tensor import (
     DType,
     check_size,
@@ -57,7 +57,6 @@ from tracklight.formats.tensor import (
     widen,
 )
 from tracklight.formats.tfrecord import masked_crc32c
-from tracklight.formats.wire_format import read_varint
 
 # ---- sorted string tables
 

@@ -13,8 +13,7 @@ from typing import NamedTuple, TypeVar, overload
 
 from tracklight.errors import FormatError
 from tracklight.formats import proto
-from tracklight.formats.proto import Message
-from tracklight.formats.wire_format import decode_text
+from tracklight.formats.proto import Message, decode_text
 
 T = TypeVar("T")
 

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from tracklight.errors import FormatError
 from tracklight.formats import proto
 from tracklight.formats.checkpoints.torch_file import load_plain_pickle
-from tracklight.formats.proto import Message
-from tracklight.formats.wire_format import decode_text
+from tracklight.formats.proto import Message, decode_text
 
 #: Reading takes about 100 bytes of memory and 1 µs per byte at most.
 MAX_SNAPSHOT_BYTES = 256 << 20

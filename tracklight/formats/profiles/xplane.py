@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from tracklight.errors import FormatError, Message
-from tracklight.formats.wire_format import (
+from tracklight.formats.proto import (
     LENGTH_DELIMITED,
     VARINT,
     Field,

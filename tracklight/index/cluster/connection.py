@@ -13,7 +13,7 @@ from typing import Any
 
 from tracklight import __version__
 from tracklight.errors import UsageError, import_optional
-from tracklight.index.cluster.actor import (
+from tracklight.index.cluster import (
     CONCURRENCY_GROUPS,
     ShardActor,
     ShardSettings,

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from tracklight.errors import Message, UnavailableError
 from tracklight.index.aggregation import CurveReduction
-from tracklight.index.cluster.actor import (
+from tracklight.index.cluster import (
     METHOD_GROUPS,
     ActorState,
     Outcome,

@@ -2,7 +2,7 @@
 
 This module parses, validates and evaluates rules, and lists the alerts that fire; `monitor` applies
 the rules to the changes of a log, publishes the alerts and sends them to another server. On the
-command line a rule is a pattern for series (see `tracklight.logdir.names`) and a condition:
+command line a rule is a pattern for series (see `tracklight.logdir`) and a condition:
 
     train/loss above 10
     */loss nan
@@ -30,7 +30,7 @@ import numpy as np
 from tracklight.analysis.debugger import AlertKind
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message, UsageError
-from tracklight.logdir.names import compile_series_pattern
+from tracklight.logdir import compile_series_pattern
 from tracklight.types import Bool, Float64, Int64, Point, Series, SeriesSummary
 from tracklight.util.files import JsonNumber, to_json_number
 

@@ -24,7 +24,7 @@ import msgspec
 
 from tracklight.analysis.debugger import AlertKind
 from tracklight.errors import LogError, Message, UsageError
-from tracklight.logdir.names import compile_series_pattern
+from tracklight.logdir import compile_series_pattern
 from tracklight.server.alerts import (
     BUILT_IN_RULES,
     BUILT_IN_TAG_PREFIX,

@@ -13,8 +13,8 @@ import numpy as np
 
 from tracklight.analysis.source import Empty
 from tracklight.errors import UsageError
+from tracklight.logdir import natural_key
 from tracklight.logdir.discover import iter_ancestors
-from tracklight.logdir.names import natural_key
 from tracklight.plugin import Route
 from tracklight.server.source import LogOverview, LogSource, RunRow, VersionedCache
 from tracklight.types import Bool, Float64, Kind, SummaryColumns

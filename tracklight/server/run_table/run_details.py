@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from tracklight.errors import RunNotFoundError, TracklightError
-from tracklight.logdir.names import natural_key
+from tracklight.logdir import natural_key
 from tracklight.plugin import Route
 from tracklight.server.run_table.run_columns import Cell, HParams, RunHParams, make_cell
 from tracklight.server.run_table.run_files import (

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
+from tracklight.analysis.embeddings.projections import Neighbors, NeighborSearch
 from tracklight.analysis.embeddings.projections.forces import compute_affinities
-from tracklight.analysis.embeddings.projections.neighbors import Neighbors, NeighborSearch
 
 
 def as_matrix(neighbors: Neighbors, perplexity: float, **options: object) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
-from tracklight.analysis.embeddings.projections import forces, kernels_python
+from tracklight.analysis.embeddings.projections import NeighborSearch, forces, kernels_python
 from tracklight.analysis.embeddings.projections.forces import (
     KERNEL,
     Affinities,
@@ -19,7 +19,6 @@ from tracklight.analysis.embeddings.projections.forces import (
     compute_repulsion,
     find_grid,
 )
-from tracklight.analysis.embeddings.projections.neighbors import NeighborSearch
 from tracklight.types import Float64
 
 KERNELS = [None] if KERNEL is None else [None, KERNEL]

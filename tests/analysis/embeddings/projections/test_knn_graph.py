@@ -7,15 +7,15 @@ import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tests.analysis.embeddings.projections.test_neighbors import KERNELS
-from tracklight.analysis.embeddings.projections import manifold
-from tracklight.analysis.embeddings.projections.manifold import (
-    compute_approximate_knn,
-    compute_knn_graph,
-)
-from tracklight.analysis.embeddings.projections.neighbors import (
+from tracklight.analysis.embeddings.projections import (
     DistanceMetric,
     Neighbors,
     NeighborSearch,
+    manifold,
+)
+from tracklight.analysis.embeddings.projections.manifold import (
+    compute_approximate_knn,
+    compute_knn_graph,
 )
 from tracklight.analysis.jobs import JobCancelledError, JobProgress
 from tracklight.errors import UsageError

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
-from tracklight.analysis.embeddings.projections import kernels_python, neighbors
-from tracklight.analysis.embeddings.projections.neighbors import (
+from tracklight.analysis.embeddings import projections
+from tracklight.analysis.embeddings.projections import (
     KERNEL,
     DistanceMetric,
     NeighborSearch,
+    kernels_python,
 )
 from tracklight.analysis.jobs import JobCancelledError, JobProgress
 from tracklight.errors import UsageError
@@ -38,7 +39,7 @@ def compute_expected_distances(
 def test_neighbors_agree_with_all_pairs(
     kernel: ModuleType, metric: DistanceMetric, dimensions: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(neighbors, "_BLOCK_VALUES", 1000)
+    monkeypatch.setattr(projections, "_BLOCK_VALUES", 1000)
     vectors, _ = make_clusters(150, dimensions)
     found = NeighborSearch(vectors, metric, kernel).query_all(6)
     for row in range(150):
@@ -118,7 +119,7 @@ def test_cosine_of_zero_vectors_is_finite() -> None:
 
 
 def test_query_all_reports_progress_and_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbors, "_BLOCK_VALUES", 500)
+    monkeypatch.setattr(projections, "_BLOCK_VALUES", 500)
     vectors, _ = make_clusters(100, 3)
     steps: list[int] = []
     progress = JobProgress(

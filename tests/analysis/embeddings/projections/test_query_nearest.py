@@ -8,8 +8,8 @@ import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tests.analysis.embeddings.projections.test_neighbors import KERNELS
-from tracklight.analysis.embeddings.projections import neighbors
-from tracklight.analysis.embeddings.projections.neighbors import (
+from tracklight.analysis.embeddings import projections
+from tracklight.analysis.embeddings.projections import (
     DistanceMetric,
     NeighborSearch,
     query_nearest,
@@ -28,7 +28,7 @@ def test_query_nearest_agrees_with_search(
     order: Literal["C", "F"],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(neighbors, "_SCAN_BLOCK_VALUES", 3000)
+    monkeypatch.setattr(projections, "_SCAN_BLOCK_VALUES", 3000)
     vectors, _ = make_clusters(500, dimensions)
     vectors = np.asarray(vectors, order=order)
     others = np.delete(np.arange(500, dtype=np.int32), 7)

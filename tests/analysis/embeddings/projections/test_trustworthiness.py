@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
-from tracklight.analysis.embeddings.projections import neighbors
-from tracklight.analysis.embeddings.projections.neighbors import compute_trustworthiness
+from tracklight.analysis.embeddings import projections
+from tracklight.analysis.embeddings.projections import compute_trustworthiness
 from tracklight.errors import UsageError
 
 
@@ -50,7 +50,7 @@ def test_samples_give_about_the_same_result(monkeypatch: pytest.MonkeyPatch) -> 
     assert compute_trustworthiness(vectors, layout, sample_size=100) == pytest.approx(
         full, abs=0.05
     )
-    monkeypatch.setattr(neighbors, "_MAX_TRUST_POINTS", 300)
+    monkeypatch.setattr(projections, "_MAX_TRUST_POINTS", 300)
     sampled = compute_trustworthiness(vectors, layout)
     assert sampled == pytest.approx(full, abs=0.05)
     assert sampled != full

@@ -10,9 +10,8 @@ from tests.analysis.embeddings.projections.point_clouds import (
     make_clusters,
     measure_mixing,
 )
-from tracklight.analysis.embeddings.projections import forces, manifold
+from tracklight.analysis.embeddings.projections import compute_trustworthiness, forces, manifold
 from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
-from tracklight.analysis.embeddings.projections.neighbors import compute_trustworthiness
 from tracklight.analysis.jobs import JobCancelledError, JobProgress
 from tracklight.errors import UsageError
 

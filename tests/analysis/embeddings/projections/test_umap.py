@@ -11,13 +11,13 @@ from tests.analysis.embeddings.projections.point_clouds import (
     measure_mixing,
     measure_nearest_distances,
 )
+from tracklight.analysis.embeddings.projections import compute_trustworthiness
 from tracklight.analysis.embeddings.projections.forces import KERNEL
 from tracklight.analysis.embeddings.projections.manifold import (
     UmapSettings,
     compute_umap,
     fit_ab_params,
 )
-from tracklight.analysis.embeddings.projections.neighbors import compute_trustworthiness
 from tracklight.analysis.jobs import JobCancelledError, JobProgress
 from tracklight.errors import UsageError
 

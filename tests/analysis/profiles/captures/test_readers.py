@@ -16,12 +16,12 @@ from tracklight.analysis.profiles.captures import open_capture, parse_xplane
 from tracklight.analysis.profiles.captures.chrome_trace import read_chrome_trace
 from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.errors import FormatError
-from tracklight.formats import wire_format
+from tracklight.formats import proto
 from tracklight.formats.profiles import chrome_trace, xplane
 from tracklight.formats.profiles.xplane import parse_xspace
 
 _xplane = pytest.importorskip("tracklight.formats._xplane")
-_SCANNERS = {"scan_xline": xplane, "scan_fields": wire_format, "scan_metadata_names": xplane}
+_SCANNERS = {"scan_xline": xplane, "scan_fields": proto, "scan_metadata_names": xplane}
 
 
 def test_compiled_and_python_scanners_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,8 +50,7 @@ def test_compiled_and_python_scanners_agree_on_arbitrary_bytes(data: bytes) -> N
             results.append([])
     assert results[0] == results[1]
     (one, one_complete), (other, other_complete) = (
-        scan(data, 0, len(data))
-        for scan in (_xplane.scan_fields, wire_format.scan_fields_in_python)
+        scan(data, 0, len(data)) for scan in (_xplane.scan_fields, proto.scan_fields_in_python)
     )
     assert one_complete == other_complete
     np.testing.assert_array_equal(one, other)

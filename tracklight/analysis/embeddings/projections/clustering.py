@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracklight.analysis.embeddings.projections.neighbors import (
+from tracklight.analysis.embeddings.projections import (
     ASSIGNING_POINTS,
     CLUSTERING,
     SELECTING_CLUSTERS,

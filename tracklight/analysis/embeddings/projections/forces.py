@@ -25,9 +25,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.embeddings.projections import kernels_python
+from tracklight.analysis.embeddings.projections import Neighbors, kernels_python
 from tracklight.analysis.embeddings.projections.kernels_python import SPLINE_NODES
-from tracklight.analysis.embeddings.projections.neighbors import Neighbors
 from tracklight.types import Float32, Float64, Int32, Int64
 
 # ---- affinities

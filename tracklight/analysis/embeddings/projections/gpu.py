@@ -14,17 +14,17 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tracklight.analysis.embeddings.projections import (
+    COMPUTING_NEIGHBORS,
+    DistanceMetric,
+    Neighbors,
+)
 from tracklight.analysis.embeddings.projections.forces import (
     Affinities,
     Grid,
     fit_grid,
 )
 from tracklight.analysis.embeddings.projections.kernels_python import SPLINE_NODES
-from tracklight.analysis.embeddings.projections.neighbors import (
-    COMPUTING_NEIGHBORS,
-    DistanceMetric,
-    Neighbors,
-)
 from tracklight.analysis.jobs import JobProgress
 from tracklight.types import Float32, Float64, Int32
 

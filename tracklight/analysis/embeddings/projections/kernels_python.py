@@ -180,7 +180,7 @@ def select_nearest(
         excluded: Index of each query among the vectors, or -1.
         vectors: The vectors to select from.
         queries: The query vectors.
-        metric: See `neighbors.DistanceMetric`; vectors have length 1 for cosine.
+        metric: See `DistanceMetric`; vectors have length 1 for cosine.
         extra: Number of candidates beyond those that are returned.
         indices: Output, [queries, count], nearest first.
         distances: Output, the distances of these.
@@ -241,7 +241,7 @@ def refine_neighbors(
 
     Args:
         vectors: All vectors; of length 1 for cosine.
-        metric: See `neighbors.DistanceMetric`.
+        metric: See `DistanceMetric`.
         known: The neighbors known so far, [vectors, count].
         known_distances: The distances of these.
         fanout: How many neighbors of how many neighbors are candidates.

@@ -24,7 +24,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.embeddings.projections import kernels_python
+from tracklight.analysis.embeddings.projections import (
+    COMPUTING_NEIGHBORS,
+    OPTIMIZING_LAYOUT,
+    REFINING_NEIGHBORS,
+    DistanceMetric,
+    Neighbors,
+    NeighborSearch,
+    kernels_python,
+    normalize,
+)
+from tracklight.analysis.embeddings.projections import (
+    KERNEL as NEIGHBORS_KERNEL,
+)
 from tracklight.analysis.embeddings.projections.clustering import assign_to_nearest, compute_means
 from tracklight.analysis.embeddings.projections.forces import (
     KERNEL as FORCES_KERNEL,
@@ -37,18 +49,6 @@ from tracklight.analysis.embeddings.projections.forces import (
     symmetrize,
 )
 from tracklight.analysis.embeddings.projections.gpu import Gpu, GpuForces, GpuUmapEpochs, UmapEdges
-from tracklight.analysis.embeddings.projections.neighbors import (
-    COMPUTING_NEIGHBORS,
-    OPTIMIZING_LAYOUT,
-    REFINING_NEIGHBORS,
-    DistanceMetric,
-    Neighbors,
-    NeighborSearch,
-    normalize,
-)
-from tracklight.analysis.embeddings.projections.neighbors import (
-    KERNEL as NEIGHBORS_KERNEL,
-)
 from tracklight.analysis.embeddings.projections.pca import compute_initial_layout
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import Message, UsageError

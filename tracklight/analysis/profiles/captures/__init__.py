@@ -48,11 +48,11 @@ from tracklight.errors import FormatError, Message
 from tracklight.formats.profiles import chrome_trace as chrome_format
 from tracklight.formats.profiles import xplane
 from tracklight.formats.profiles.xplane import XLine, XPlane, XSpace, scan_xstat
-from tracklight.formats.wire_format import decode_text
+from tracklight.formats.proto import decode_text
+from tracklight.logdir import natural_key
 from tracklight.logdir.access import Root
 from tracklight.logdir.discover import discover
 from tracklight.logdir.filesystem import LocalFileSystem
-from tracklight.logdir.names import natural_key
 from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind, Float64, Int32, Int64
 from tracklight.util.files import hash_key
 
