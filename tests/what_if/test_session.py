@@ -105,6 +105,15 @@ def test_counterfactuals_with_weights_and_locked_features() -> None:
         session.counterfactuals(1, weights={"color": 1})
 
 
+def test_weights_of_columns_that_are_not_inputs_have_no_effect() -> None:
+    session, _ = make_session(features=["age"])
+    plain = session.counterfactuals(1, k=3).to_pandas()
+    weighted = session.counterfactuals(1, k=3, weights={"job": 5, "label": 0}).to_pandas()
+    assert plain.equals(weighted)
+    halved = session.counterfactuals(1, k=3, weights={"job": 5, "age": 0.5})["distance"]
+    assert np.allclose(halved, plain["distance"] / 2)
+
+
 def test_counterfactuals_and_distances_by_embedding() -> None:
     vectors = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.1, 1.0], [5.0, 1.0], [1.0, 0.1]])
     data = {**FRAME.to_dict("list"), "vector": vectors.tolist()}

@@ -119,3 +119,17 @@ def test_slices_without_rows_get_no_threshold(tmp_path: Path) -> None:
         fields: dict[str, Any] = {"session": "data", "slice_by": ["group"]}
         assert board.post("optimize", strategy="group", **fields)["slices"] == ["group:missing"]
         assert board.post("frontier", **fields)["slices"] == ["group:missing"]
+
+
+def test_a_category_named_missing_has_a_slice_of_its_own() -> None:
+    values = [None, "missing", "missing", '"missing"', "a", None]
+    frame = pandas.DataFrame({"score_in": np.arange(6) / 6, "group": values, "y": [0, 1] * 3})
+    session = make_session(frame)
+    found = session.performance("group", metrics=["accuracy"], intervals="none").to_pandas()
+    assert dict(zip(found["slice"], found["count"], strict=True)) == {
+        "Overall": 6,
+        "group:missing": 2,
+        'group:"missing"': 2,
+        'group:""missing""': 1,
+        "group:a": 1,
+    }

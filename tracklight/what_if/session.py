@@ -21,7 +21,7 @@ from tracklight.analysis.what_if.counterfactuals import (
     select_candidates,
 )
 from tracklight.analysis.what_if.distances import DistanceFunction, DistanceSpace, Metric
-from tracklight.analysis.what_if.workspace import Workspace, decide
+from tracklight.analysis.what_if.workspace import MAX_SCORE_COLUMNS, Workspace, decide
 from tracklight.util.frames import Column, Frame, ObjectColumn
 from tracklight.what_if.feature_analysis import FeatureAnalysis, make_frame, to_frame_column
 from tracklight.what_if.performance_analysis import PerformanceAnalysis
@@ -158,7 +158,8 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             scores = self.workspace.predict(predictor.name).scores[self.workspace.is_active]
             if scores.ndim == 2 and scores.shape[1] > 2:
                 suffix = f" ({predictor.name})" if len(self.models) > 1 else ""
-                for at, name in enumerate(self.workspace.get_class_names(predictor.name)):
+                names = self.workspace.get_class_names(predictor.name)
+                for at, name in enumerate(names[MAX_SCORE_COLUMNS:], MAX_SCORE_COLUMNS):
                     frame[f"score:{name}{suffix}"] = scores[:, at]
         return Frame(frame)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tracklight.analysis.tables import DataTable, make_table
 from tracklight.analysis.tables.columns import DataColumn, concat_columns, make_column
+from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import UsageError
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -128,3 +131,40 @@ def test_fixed_length_lists_are_a_matrix() -> None:
     table = DataTable([make_column("a", [[1, 2], [3, 4]]), make_column("b", [5.0, 6.0])])
     assert table.to_matrix().tolist() == [[1, 2, 5], [3, 4, 6]]
     assert table.to_rows() == [{"a": [1, 2], "b": 5.0}, {"a": [3, 4], "b": 6.0}]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "kind"),
+    [
+        (["x", float("nan"), None], ["x", None, None], "string"),
+        ([True, float("nan"), None], [True, None, None], "boolean"),
+        ([1, float("nan"), None], [1, None, None], "integer"),
+        ([1.5, float("nan"), None], [1.5, None, None], "float"),
+        ([b"x", np.float32("nan")], ["x", None], "string"),
+        ([[1, None], [2, 3]], [[1, None], [2, 3]], "float"),
+        ([["x", float("nan")], ["y"]], [["x", None], ["y"]], "string"),
+        ([[[1, None], [2]], None], [[[1, None], [2]], None], "float"),
+    ],
+)
+def test_nan_and_none_are_missing_in_all_types(values: Any, expected: Any, kind: str) -> None:
+    column = make_column("x", values)
+    assert column.type == kind
+    assert [column.get_value(row) for row in range(len(column))] == expected
+
+
+def test_missing_values_of_pandas_types() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "flag": pandas.array([True, None, False], dtype="boolean"),
+            "count": pandas.array([1, None, 3], dtype="Int64"),
+            "real": pandas.array([1.5, None, 3], dtype="Float64"),
+            "text": pandas.array(["a", None, "b"], dtype="string"),
+        }
+    )
+    table = to_table(frame)
+    assert [table.get_row(row) for row in range(3)] == [
+        {"flag": True, "count": 1, "real": 1.5, "text": "a"},
+        dict.fromkeys(frame.columns),
+        {"flag": False, "count": 3, "real": 3.0, "text": "b"},
+    ]

@@ -23,6 +23,7 @@ from tracklight.analysis.tables.columns import make_column
 from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.formats.media import encode_png
+from tracklight.what_if import Session
 
 ROWS = 300
 
@@ -529,3 +530,26 @@ def test_exported_predictions_use_the_threshold_of_the_model(tmp_path: Path, for
         frame["predicted (n)"].astype(int).tolist()
         == (predict(data) ** 2 >= 0.5).astype(int).tolist()
     )
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_scores_of_many_classes_are_columns(tmp_path: Path, count: int) -> None:
+    random = np.random.default_rng(5)
+    scores = random.dirichlet(np.ones(count), ROWS)
+    names = [f"class {number}" for number in range(count)]
+    table = to_table({"row": np.arange(ROWS), "label": random.integers(0, count, ROWS)})
+    model = wrap_model(lambda columns: scores[columns["row"]], "m", class_names=names)
+    workspace = Workspace(table, [model], label="label", features=["row"])
+    with serve(tmp_path, workspace) as board:
+        (info,) = board.get("sessions")["sessions"]
+        columns = [each["name"] for each in info["columns"] if each["is_computed"]]
+        shown = [f"score:{name}" for name in names[:20]]
+        assert columns == [*shown, "predicted", "correct"]
+        response = board.post("columns", session="data", names=["score:class 2"])
+        assert response["columns"][0]["numbers"] == pytest.approx(scores[:, 2].tolist())
+        sliced = request(board, slice_by=["score:class 1"], buckets={"score:class 1": [0.1]})
+    below = int((scores[:, 1] < 0.1).sum())
+    assert sliced["counts"] == [ROWS, below, ROWS - below]
+    frame = Session(table, model, "label", features=["row"]).predictions()
+    for number, name in enumerate(names):
+        assert np.allclose(frame[f"score:{name}"], scores[:, number])

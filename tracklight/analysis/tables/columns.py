@@ -456,14 +456,14 @@ def make_column(name: str, values: Sequence[Any], like: DataColumn | None = None
     rows = [_to_list(value) for value in values]
     missing = np.array([value is None for value in values], np.bool_)
     lengths = np.array([len(row) for row in rows], np.int64)
-    items = _make_scalar_column(name, [item for row in rows for item in row], like)
+    items = _make_items(name, [item for row in rows for item in row], like)
     return replace(items, offsets=make_offsets(lengths), missing=missing if missing.any() else None)
 
 
 def _make_sequence_column(name: str, values: Sequence[Any], like: DataColumn | None) -> DataColumn:
     steps = [[_to_list(step) for step in _to_list(row)] for row in values]
     flat = [item for row in steps for step in row for item in step]
-    items = _make_scalar_column(name, flat, like)
+    items = _make_items(name, flat, like)
     missing = np.array([value is None for value in values], np.bool_)
     return replace(
         items,
@@ -473,10 +473,20 @@ def _make_sequence_column(name: str, values: Sequence[Any], like: DataColumn | N
     )
 
 
+def _make_items(name: str, values: Sequence[Any], like: DataColumn | None) -> DataColumn:
+    """Create the column of all items of lists; missing numbers are NaN, as the mask is for rows."""
+    items = _make_scalar_column(name, values, like)
+    if items.missing is None:
+        return items
+    return replace(items, type="float", values=items.to_float64(), missing=None)
+
+
 def _make_scalar_column(name: str, values: Sequence[Any], like: DataColumn | None) -> DataColumn:
     if not values and like is not None:
         return replace(like, name=name, values=like.values[:0], missing=None, offsets=None,
                        step_offsets=None)  # fmt: skip
+    if any(_is_nan(value) for value in values):
+        values = [None if _is_nan(value) else value for value in values]
     present = [value for value in values if value is not None]
     if not present and like is not None:
         nothing = [None] * len(values)
@@ -617,6 +627,10 @@ def _select_missing_items(values: NDArray[Any], value_type: ValueType) -> Bool:
     if value_type in _BINARY_TYPES:
         return np.array([value is None for value in values], np.bool_)
     return _zeros(len(values))
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
 def _is_list(value: Any) -> bool:

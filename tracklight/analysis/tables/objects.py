@@ -159,7 +159,8 @@ def _from_series(pd: Any, name: str, series: Any) -> DataColumn:
             return make_number_column(name, series.to_numpy(_get_number_dtype(pd, dtype)))
         if pd.api.types.is_float_dtype(dtype):
             return make_number_column(name, series.to_numpy(np.float64, na_value=np.nan))
-        return make_number_column(name, series.fillna(0).to_numpy(), missing)
+        filled = series.fillna(False if pd.api.types.is_bool_dtype(dtype) else 0)
+        return make_number_column(name, filled.to_numpy(_get_number_dtype(pd, dtype)), missing)
     if isinstance(dtype, pd.StringDtype):
         codes, categories = pd.factorize(series)
         return DataColumn(name, "string", codes.astype(np.int32), [str(c) for c in categories])

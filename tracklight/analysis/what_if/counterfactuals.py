@@ -166,7 +166,7 @@ def compute_distances(
         row: The row to compare with.
         metric: The distance.
         embedding: Compare rows by these vectors instead of the features.
-        weights: Factors of features.
+        weights: Factors of features. Those of other columns of the data have no effect.
         among: Compute only the distances of these rows; others are infinite.
         function: The function of ``custom``; by default that of the workspace.
         space: What is compared instead of the features, such as attributions.
@@ -181,6 +181,12 @@ def compute_distances(
         return call_distance_function(function, workspace.table, row, among=among)
     if embedding is None:
         space = space or workspace.get_space()
+        # Other columns, such as inputs of before, have no part in the distance to be weighted.
+        weights = {
+            name: weight
+            for name, weight in (weights or {}).items()
+            if name in space.names or name in space.ignored or name not in workspace.table
+        }
         return space.compute(row, metric, weights=weights, among=among, report=report)
     if weights:
         raise UsageError(

@@ -90,6 +90,8 @@ def make_slice_spec(
 ) -> SliceSpec:
     """Return the slices by some columns. Missing values have a slice of their own, `MISSING`.
 
+    A category of this name is the slice ``"missing"``, with quotes.
+
     Args:
         table: The data.
         columns: The columns; several are crossed.
@@ -134,9 +136,13 @@ def resolve_buckets(
 
 
 def to_column_data(column: DataColumn) -> ColumnData:
-    """Return a column for the evaluation package."""
+    """Return a column for the evaluation package.
+
+    A category that is spelled as `MISSING` gets quotes, and with quotes one more of each.
+    """
     if column.type == "string":
-        return Categorical(list(column.categories), column.values)
+        texts = [f'"{text}"' if text.strip('"') == MISSING else text for text in column.categories]
+        return Categorical(texts, column.values)
     if column.missing is not None:
         texts = [str(value) for value in np.unique(column.values).tolist()]
         codes = np.searchsorted(np.unique(column.values), column.values)

@@ -49,6 +49,9 @@ from tracklight.errors import (
 )
 from tracklight.types import Bool, Float64, Int64
 
+#: More than two classes have a column of scores each; of the others only decisions are columns.
+MAX_SCORE_COLUMNS = 20
+
 EditKind = Literal["edit", "add", "duplicate", "delete", "add_feature"]
 
 
@@ -776,9 +779,10 @@ class Workspace:
     ) -> list[DataColumn]:
         """Return the predictions of a model as columns, with a suffix if there are several models.
 
-        Classification gives ``score`` (two classes), ``predicted`` and, with a label, ``correct``;
-        regression gives ``value`` and, with a label, ``error``, ``absolute_error`` and
-        ``squared_error``. Attributions and extra columns follow.
+        Classification gives ``score`` (two classes) or ``score:<class>`` for each of the first
+        `MAX_SCORE_COLUMNS` classes, ``predicted`` and, with a label, ``correct``; regression gives
+        ``value`` and, with a label, ``error``, ``absolute_error`` and ``squared_error``.
+        Attributions and extra columns follow.
         """
         predictor = self.get_model(name)
         predictions = self.predict(name)
@@ -820,6 +824,11 @@ class Workspace:
         columns = [DataColumn("predicted", "string", decisions.astype(np.int32), names)]
         if scores.shape[1] == 2:
             columns.insert(0, make_number_column("score", scores[:, 1]))
+        else:
+            columns[:0] = [
+                make_number_column(f"score:{text}", scores[:, at])
+                for at, text in enumerate(names[:MAX_SCORE_COLUMNS])
+            ]
         if self.label is not None:
             labels = self.get_labels(name)
             unknown = (labels < 0) | (decisions < 0)

@@ -68,6 +68,13 @@ test('the slice of missing values is shown as such and has the rows without a va
   expect(formatSlice(crossed, ['sex', 'age'])).toBe('sex: missing · age: missing');
 });
 
+test('a category that is spelled as missing values is not mistaken for them', () => {
+  const name = 'sex:"missing"';
+  expect(parseSlice(name, ['sex'])).toEqual([{ column: 'sex', value: 'missing' }]);
+  expect(parseSlice('sex:""missing""', ['sex'])).toEqual([{ column: 'sex', value: '"missing"' }]);
+  expect(formatSlice(name, ['sex'])).toBe('sex: "missing"');
+});
+
 test('names of slices are shown with their columns', () => {
   expect(formatSlice('sex_X_age:m_X_>= 40', ['sex', 'age'])).toBe('sex: m · age: ≥ 40');
   expect(formatSlice('age:[20, 40)', ['age'])).toBe('age: [20, 40)');

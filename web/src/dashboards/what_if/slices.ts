@@ -78,6 +78,8 @@ function toNumber(text: string): number {
 
 /** How the server names the slice of the rows without a value. */
 export const MISSING_VALUE = 'missing';
+/** A category of this name, which the server puts in quotes. */
+const QUOTED_MISSING = /^"+missing"+$/;
 const CROSS = '_X_';
 const RANGE = /^\[(.+), (.+)\)$/;
 
@@ -115,6 +117,7 @@ function formatSliceValue(text: string): string {
 
 function parseValue(column: string, text: string, edges: ArrayLike<number> | undefined): Condition {
   if (text === MISSING_VALUE) return { column, value: null };
+  if (QUOTED_MISSING.test(text)) return { column, value: text.slice(1, -1) };
   if (!edges || edges.length === 0) return { column, value: text };
   // Names have rounded numbers.
   const findEdge = (number: string): number => findNearest(Number(number), edges);
