@@ -1,5 +1,5 @@
 import * as common from '../catalog/common';
-import { type ServerProblem, translateProblem } from '../i18n/server-messages';
+import { type ServerProblem, translateProblem } from '../i18n/messages';
 import { isAbortError, NetworkError, ServerError, UnexpectedResponseError } from './errors';
 import { ACCEPT, COLUMNS_MEDIA_TYPE, prefetch, takePrefetched } from './prefetch';
 import type { JsonNumber } from './schemas';

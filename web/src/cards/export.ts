@@ -1,9 +1,9 @@
 import * as common from '../catalog/common';
 import type { PaperFormat } from '../charts/line/line-chart-export';
 import type { MenuItem } from '../components/MenuItems.svelte';
-import { downloadBlob, toFileName } from '../lib/download';
+import { downloadBlob, toFileName } from '../lib/browser';
 
-export { downloadBlob, downloadUrl, toFileName } from '../lib/download';
+export { downloadBlob, downloadUrl, toFileName } from '../lib/browser';
 
 /** A chart that can be exported as an image. */
 export interface ImageExporter {

@@ -1,5 +1,5 @@
 import { type Codec, list } from '../lib/codecs';
-import { sortByValue, type Sortable } from '../lib/sorting';
+import { type Sortable, sortByValue } from '../lib/arrays';
 
 export interface TableColumn<Row> {
   readonly key: string;

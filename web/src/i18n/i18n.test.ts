@@ -9,9 +9,10 @@ import {
   select,
   setServerMessages,
   show,
+  translate,
+  translateProblem,
 } from './messages';
 import { lengthen, lengthenMessage } from './load';
-import { translate, translateProblem } from './server-messages';
 
 describe('messages', () => {
   const SERVER = {

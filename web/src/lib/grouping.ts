@@ -1,5 +1,5 @@
 import type { Codec } from './codecs';
-import { sortNatural } from './sorting';
+import { sortNatural } from './arrays';
 
 export interface TagSection<Item> {
   /** The common prefix of the tags; empty for ungrouped tags. */

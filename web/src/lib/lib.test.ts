@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { IdentityCache, LruCache, reuseIfEqual } from './caches';
 import * as codec from './codecs';
 import { compileExpression, type FieldValue, type FilterSubject } from './filter-expression';
+import { compileTextFilter } from './text-filter';
 import {
   formatAgo,
   formatAgoOrDate,
@@ -19,11 +20,16 @@ import {
   formatUs,
   formatValue,
 } from './format';
-import { getKeyLabels, matchesShortcut } from './keyboard';
-import { type Sortable, sortByValue, sortNatural } from './sorting';
-import { computeStats, getExtent, getRobustExtent } from './statistics';
+import { getKeyLabels, matchesShortcut } from './browser';
+import {
+  computeStats,
+  getExtent,
+  getRobustExtent,
+  type Sortable,
+  sortByValue,
+  sortNatural,
+} from './arrays';
 import { runInSlices, runToEnd, type Task } from './tasks';
-import { compileTextFilter } from './text-filter';
 
 describe('caches', () => {
   test('an equal list is returned as the same object', () => {

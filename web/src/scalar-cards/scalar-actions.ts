@@ -14,7 +14,7 @@ import { hasCard, NO_CARDS, toggleCard, withCardValue } from '../cards/card-grid
 import * as cardMessages from '../catalog/cards';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
-import { findNextX } from '../charts/line/line-hit-test';
+import { findNextX } from '../charts/line/line-overlay';
 import type { MenuItem } from '../components/MenuItems.svelte';
 import type { Command, Shortcut } from '../plugin/context';
 import type { ScalarCard } from './chart-lines';

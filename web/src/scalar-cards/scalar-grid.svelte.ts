@@ -33,7 +33,7 @@ import {
   marginBands,
   type ScalarCard,
 } from './chart-lines';
-import { withoutSharedFolder } from './tooltip-rows';
+import { withoutSharedFolder } from './value-rows';
 import {
   captureMarksQuery,
   chartQuery,

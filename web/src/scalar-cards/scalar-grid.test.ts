@@ -18,8 +18,7 @@ import {
   xAxisCodec,
   zoomsCodec,
 } from './scalar-settings';
-import { limitRows, tooltipRows, withoutSharedFolder } from './tooltip-rows';
-import { pointsTable, rangeTable } from './value-table';
+import { limitRows, pointsTable, rangeTable, tooltipRows, withoutSharedFolder } from './value-rows';
 
 describe('query', () => {
   const VIEW: ChartsView = {

@@ -6,7 +6,7 @@ import * as runMessages from '../catalog/runs';
 import * as m from '../catalog/shell';
 import { flag, text } from '../lib/codecs';
 import { groupingCodec } from '../lib/grouping';
-import { getKeyLabels } from '../lib/keyboard';
+import { getKeyLabels } from '../lib/browser';
 import type { Command } from '../plugin/context';
 import type { PageState } from '../state/page-state.svelte';
 import { makeExpression } from '../state/runs/paged-run-list.svelte';

@@ -5,7 +5,7 @@ import { apiRequest, apiRequestBlob, getTransport, postJson } from '../api/clien
 import { createQuery } from '../api/create-query.svelte';
 import { QueryCache } from '../api/query-cache';
 import { optionalNumber, range } from '../lib/codecs';
-import { isActivating, isTyping, matchesShortcut } from '../lib/keyboard';
+import { isActivating, isTyping, matchesShortcut } from '../lib/browser';
 import { runAfterPaint } from '../lib/tasks';
 import type {
   Command,

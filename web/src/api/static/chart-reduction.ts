@@ -1,5 +1,5 @@
 /** Compute the charts, bands and statistics of a static export as the server does. */
-import { computeStats } from '../../lib/statistics';
+import { computeStats } from '../../lib/arrays';
 import type { ChartRow } from '../client';
 import type {
   BandCenter,

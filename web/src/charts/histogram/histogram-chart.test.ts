@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { LIGHT_THEME, type Renderer } from '../renderer/renderer';
-import { SvgRenderer } from '../renderer/svg-renderer';
+import { SvgRenderer } from '../renderer/image-export';
 import {
   drawHistograms,
   exportHistogramSvg,

@@ -8,8 +8,7 @@ import {
   type Rect,
   type Renderer,
 } from '../renderer/renderer';
-import { renderPng, renderSvg } from '../renderer/image-export';
-import { SvgRenderer } from '../renderer/svg-renderer';
+import { renderPng, renderSvg, SvgRenderer } from '../renderer/image-export';
 import type { Band, Line } from '../types';
 import { drawLineChart, getAnnotationSpace, type LineChartContent } from './line-renderer';
 

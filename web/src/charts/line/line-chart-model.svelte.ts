@@ -18,9 +18,11 @@ import { measureText, type Point } from '../renderer/renderer';
 import { CanvasSurface } from '../surface/canvas-surface.svelte';
 import type { GestureHandlers } from '../surface/gestures';
 import type { AxisLimits, ChartViewport, Line, LineChartProps } from '../types';
-import { findNearestLine, findNextX, type HasX } from './line-hit-test';
 import {
   type EndLabels,
+  findNearestLine,
+  findNextX,
+  type HasX,
   type LineOverlay,
   measureEndLabels,
   type OverlayLabel,

@@ -2,15 +2,21 @@ import { describe, expect, test } from 'vitest';
 
 import { layoutPlot } from '../axes/plot-axes';
 import { LIGHT_THEME } from '../renderer/renderer';
-import { SvgRenderer } from '../renderer/svg-renderer';
+import { SvgRenderer } from '../renderer/image-export';
 import type { Line } from '../types';
-import { drawEndLabels, measureEndLabels, spreadPositions } from './line-overlay';
+import {
+  drawEndLabels,
+  findNearestLine,
+  findNextX,
+  getValuesAt,
+  measureEndLabels,
+  spreadPositions,
+} from './line-overlay';
 import {
   exportLineChartForPaper,
   exportLineChartSvg,
   type LineChartExport,
 } from './line-chart-export';
-import { findNearestLine, findNextX, getValuesAt } from './line-hit-test';
 import { drawReferenceLines, findCountChanges } from './line-renderer';
 
 const measure = (text: string): number => text.length * 6;

@@ -15,7 +15,7 @@ import {
 } from '../webgl/orbit-camera';
 import { detectSoftwareRendering, RenderBudget } from '../webgl/render-budget';
 import { PointBuffers, PointLayer } from './point-layers';
-import type { PointRenderer, SpriteSheet, PointScene } from './point-scene';
+import type { PointRenderer, PointScene, SpriteSheet } from './point-scene';
 
 /** Device pixels per CSS pixel; more make no visible difference. */
 const MAX_PIXEL_RATIO = 2;

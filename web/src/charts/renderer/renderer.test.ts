@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { PixelColumns } from './canvas-renderer';
-import { setPngResolution } from './image-export';
-import { makePath } from './renderer';
-import { SvgRenderer } from './svg-renderer';
+import { makePath, PixelColumns } from './renderer';
+import { setPngResolution, SvgRenderer } from './image-export';
 
 function columnsOf(x: number[], low: number[], high: number[], count = 6): number[][] {
   const columns = new PixelColumns(count, 1);

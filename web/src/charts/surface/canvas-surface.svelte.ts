@@ -1,6 +1,11 @@
 import type { Size } from '../axes/plot-axes';
-import { CanvasRenderer } from '../renderer/canvas-renderer';
-import { type ChartTheme, LIGHT_THEME, readChartTheme, type Renderer } from '../renderer/renderer';
+import {
+  CanvasRenderer,
+  type ChartTheme,
+  LIGHT_THEME,
+  readChartTheme,
+  type Renderer,
+} from '../renderer/renderer';
 
 const themeListeners = new Set<() => void>();
 let stopWatching: (() => void) | null = null;

@@ -1,7 +1,7 @@
 import type { DumpDifferenceRow, HealthAlert, RootCause, SourceLine } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/debugger';
-import { translate } from '../../i18n/server-messages';
+import { translate } from '../../i18n/messages';
 import { formatInteger } from '../../lib/format';
 import type { DebuggerView, RoleFilter, Stat } from './debugger-state.svelte';
 

@@ -1,7 +1,7 @@
 /** Choices and numbers of an evaluation, without a view. */
 import type { EvaluationRow, PlotRow, ResultResponse } from '../../api/schemas';
 import * as m from '../../catalog/fairness';
-import { sortNatural } from '../../lib/sorting';
+import { sortNatural } from '../../lib/arrays';
 import { isCountMetric, METRIC_INFO, parseMetricName } from './metric-info';
 
 /** Slices with fewer rows are marked; the same limit as in the Markdown report. */

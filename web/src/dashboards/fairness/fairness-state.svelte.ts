@@ -14,7 +14,7 @@ import type {
 } from '../../api/schemas';
 import * as m from '../../catalog/fairness';
 import { sortOrderCodec } from '../../components/data-table';
-import { translate } from '../../i18n/server-messages';
+import { translate } from '../../i18n/messages';
 import { choice, list, number, optionalText, range } from '../../lib/codecs';
 import { RUN_COLORS } from '../../lib/colors';
 import { formatStep, formatValue } from '../../lib/format';

@@ -9,10 +9,10 @@ import {
   type HistogramMode,
   PERCENTILES,
 } from '../../charts/histogram/histogram-model';
-import { translate } from '../../i18n/server-messages';
+import { translate } from '../../i18n/messages';
 import { formatCount, formatInteger, formatValue } from '../../lib/format';
 import type { Runs } from '../../plugin/context';
-import { withoutSharedFolder } from '../../scalar-cards/tooltip-rows';
+import { withoutSharedFolder } from '../../scalar-cards/value-rows';
 
 const MAX_LISTED_ERRORS = 3;
 const DEFAULT_COLOR = '#5b6b82';

@@ -54,9 +54,8 @@ import {
   STATUS_KEY,
   type TrialMetric,
 } from './model/trials-response';
-import { PagedTrials } from './paged-trials.svelte';
+import { makeSessionsRequest, PagedTrials, sessionsQuery } from './query.svelte';
 import { PlotFigures } from './plot-export';
-import { makeSessionsRequest, sessionsQuery } from './query';
 
 const NO_TRIALS = makeTrials([], [], []);
 

@@ -3,7 +3,13 @@ import { describe, expect, it, test } from 'vitest';
 import { NetworkError } from '../../api/errors';
 import type { ImageInfo } from '../../api/schemas';
 import type { Param } from '../../plugin/context';
-import { amplify, computeDifference, type PixelBuffer } from './compare/image-comparison';
+import {
+  amplify,
+  computeDifference,
+  imagePairCodec,
+  type PixelBuffer,
+  viewportCodec,
+} from './images-state.svelte';
 import {
   aspectRatio,
   computeTransform,
@@ -27,7 +33,6 @@ import {
   zoomForScale,
 } from './image-layout';
 import { LatestRequest } from './image-loader.svelte';
-import { imagePairCodec, viewportCodec } from './images-state.svelte';
 import {
   archivePath,
   describeImage,

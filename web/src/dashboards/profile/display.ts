@@ -1,7 +1,7 @@
 import type { Sentence } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/profile';
-import { translate } from '../../i18n/server-messages';
+import { translate } from '../../i18n/messages';
 import { RUN_COLORS } from '../../lib/colors';
 import { formatBytes, formatCount, formatValue } from '../../lib/format';
 

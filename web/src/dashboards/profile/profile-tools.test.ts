@@ -20,8 +20,14 @@ import {
 } from './calls/flame-graph';
 import { flattenStages } from './tools/pipeline-tree';
 import { makeKernelRows, summarizeKernels } from './tools/kernel-table';
-import { formatStack, makeOperatorColumns, makeOperatorRows } from './tools/operator-table';
-import { layoutDonut, listOpSides, makeOpRows } from './tools/op-data';
+import {
+  formatStack,
+  layoutDonut,
+  listOpSides,
+  makeOperatorColumns,
+  makeOperatorRows,
+  makeOpRows,
+} from './tools/op-tables';
 import {
   collectTimes,
   flattenExpanded,

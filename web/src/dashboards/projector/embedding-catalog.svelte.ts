@@ -3,7 +3,7 @@ import type { EmbeddingRow, EmbeddingsResponse, Problem, VersionRow } from '../.
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/projector';
 import { groupOptions, type OptionGroup } from '../../components/options';
-import { translate } from '../../i18n/server-messages';
+import { translate } from '../../i18n/messages';
 import { formatCount } from '../../lib/format';
 import type { Context } from '../../plugin/context';
 import type { ProjectorParams } from './projector-params';

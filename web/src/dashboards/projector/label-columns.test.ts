@@ -10,7 +10,7 @@ import {
   parseHexColor,
   valueRange,
   withAlpha,
-} from '../../charts/points/point-colors';
+} from '../../charts/points/point-scene';
 import {
   applyFilter,
   canFilter,

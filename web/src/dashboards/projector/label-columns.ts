@@ -1,8 +1,8 @@
 /** Columns of labels: their values, sizes of points, histograms and filters. */
 import type { ColumnInfo, ColumnResponse } from '../../api/schemas';
-import { valueRange } from '../../charts/points/point-colors';
+import { valueRange } from '../../charts/points/point-scene';
 import { formatValue } from '../../lib/format';
-import { sortNatural } from '../../lib/sorting';
+import { sortNatural } from '../../lib/arrays';
 import type { RowMask } from './row-mask';
 
 const decoder = new TextDecoder();

@@ -16,10 +16,10 @@ import {
   colorUniform,
   divergingRamp,
   gradientRamp,
+  type PointAttributes,
   valueRange,
   withAlpha,
-} from '../../charts/points/point-colors';
-import type { PointAttributes } from '../../charts/points/point-scene';
+} from '../../charts/points/point-scene';
 import { formatCount, formatValue } from '../../lib/format';
 import type { Context } from '../../plugin/context';
 import { codesByFrequency, type LabelColumn, pointSizes } from './label-columns';

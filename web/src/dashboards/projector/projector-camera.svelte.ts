@@ -5,11 +5,11 @@ import {
   handleOrbitKey,
   type Orbit,
   type Projection,
+  zoomAt,
 } from '../../charts/webgl/orbit-camera';
-import type { CameraView } from '../../charts/points/screen-index';
+import type { CameraView } from '../../charts/points/point-overlay';
 import { outputDimensions, type ProjectorParams } from './projector-params';
 import type { Point } from '../../charts/renderer/renderer';
-import { zoomAt } from '../../charts/points/point-gestures';
 
 /** The orbit is written to the URL when it has not changed for this long. */
 const SAVE_ORBIT_DELAY_MS = 160;

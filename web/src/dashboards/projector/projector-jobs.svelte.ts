@@ -10,7 +10,7 @@ import type {
   ProjectorLayoutResponse,
 } from '../../api/schemas';
 import * as m from '../../catalog/projector';
-import { translate } from '../../i18n/server-messages';
+import { translate } from '../../i18n/messages';
 import { formatInteger } from '../../lib/format';
 import type { Context } from '../../plugin/context';
 import type { ProjectorParams } from './projector-params';

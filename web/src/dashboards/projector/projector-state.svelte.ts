@@ -14,7 +14,7 @@ import type {
 } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/projector';
-import { translate } from '../../i18n/server-messages';
+import { translate } from '../../i18n/messages';
 import type { Context, Shortcut } from '../../plugin/context';
 import { Bookmarks } from './bookmarks.svelte';
 import { loadSpriteSheets, type SpriteSheet } from '../../charts/points/point-scene';

@@ -1,8 +1,14 @@
 import { describe, expect, it, test } from 'vitest';
 
 import type { ColumnListResponse } from '../../api/client';
-import { completeFilter, type FilterFields } from './filter-completion';
-import { formatCell, getColumnDescription, getColumnTitle, listColumnOptions } from './run-columns';
+import {
+  completeFilter,
+  type FilterFields,
+  formatCell,
+  getColumnDescription,
+  getColumnTitle,
+  listColumnOptions,
+} from './run-columns';
 import { listDashboards, makeConfigTree, splitColors, splitDiff } from './run-details';
 
 describe('run details', () => {

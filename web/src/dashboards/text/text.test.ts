@@ -1,18 +1,23 @@
 import { expect, test } from 'vitest';
 
 import type { TextDiffLine, TextHit } from '../../api/schemas';
-import { findSpans, shiftHeadingLevels } from './rendered-text';
 import {
   alignDiffLines,
   allEntries,
   entriesAt,
   entryStep,
+  findSpans,
+  shiftHeadingLevels,
   tablePage,
   tableSize,
   updateSlice,
 } from './text-entries';
-import { findMatchTarget } from './text-search.svelte';
-import { defaultTextPair, textPairCodec, textPythonCode } from './text-state.svelte';
+import {
+  defaultTextPair,
+  findMatchTarget,
+  textPairCodec,
+  textPythonCode,
+} from './text-state.svelte';
 
 function makeSteps(run: string, ...steps: number[]) {
   const step = Float64Array.from(steps);

@@ -12,7 +12,7 @@ import type {
   Problem,
 } from '../../api/schemas';
 import * as m from '../../catalog/what_if';
-import { translate } from '../../i18n/server-messages';
+import { translate } from '../../i18n/messages';
 import { formatInteger } from '../../lib/format';
 import type { Context } from '../../plugin/context';
 import { counterfactualsQuery, isRunning, jobQuery } from './query';

@@ -1,7 +1,7 @@
 /** Menus of the run table, loaded when one is opened. */
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/runs';
-import { copyText } from '../../lib/download';
+import { copyText } from '../../lib/browser';
 import type { MenuItem } from '../../components/MenuItems.svelte';
 import type { PageState } from '../../state/page-state.svelte';
 

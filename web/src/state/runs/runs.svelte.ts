@@ -6,10 +6,15 @@ import type { LiveLog } from '../live-log.svelte';
 import type { LogNotes } from '../notes.svelte';
 import type { RunsPanelState } from '../preferences.svelte';
 import type { PageUrl } from '../url.svelte';
-import { RunColors } from './run-colors.svelte';
-import { RunColumnValues, VisibleColumns } from './run-columns.svelte';
-import { RunEntries, type RunEntry, RunOrder, type TableRow } from './run-entries.svelte';
-import { RunGroups, RunTable } from './run-groups.svelte';
+import { RunColors, RunGroups, RunTable } from './run-groups.svelte';
+import {
+  RunColumnValues,
+  RunEntries,
+  type RunEntry,
+  RunOrder,
+  type TableRow,
+  VisibleColumns,
+} from './run-entries.svelte';
 import { RunFilter, SelectedRuns } from './visible-runs.svelte';
 
 const ALL_RUNS: GroupQuery = { filter: '', show_hidden: false };

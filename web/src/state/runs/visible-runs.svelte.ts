@@ -1,6 +1,7 @@
 import * as common from '../../catalog/common';
 import { flag, text } from '../../lib/codecs';
-import type { Field } from '../../lib/filter-expression';
+import { compileTextFilter } from '../../lib/text-filter';
+import { type Field } from '../../lib/filter-expression';
 import {
   AUTO_SELECTION,
   countNewest,
@@ -11,10 +12,8 @@ import {
   takeFirstNames,
   withSelected,
 } from '../../lib/run-selection';
-import { compileTextFilter } from '../../lib/text-filter';
 import type { Param, UrlState } from '../../plugin/context';
-import type { RunColumnValues } from './run-columns.svelte';
-import type { RunEntries, RunEntry, RunOrder } from './run-entries.svelte';
+import type { RunColumnValues, RunEntries, RunEntry, RunOrder } from './run-entries.svelte';
 
 export type FilterMode = 'text' | 'regex' | 'expression';
 /** The parser of queries, which few pages need. */

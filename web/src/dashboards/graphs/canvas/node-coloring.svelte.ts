@@ -1,6 +1,6 @@
 import type { ChangeName, ColoringResponse, ScaleRow } from '../../../api/schemas';
 import * as m from '../../../catalog/graphs';
-import { divergingRamp } from '../../../charts/points/point-colors';
+import { divergingRamp } from '../../../charts/points/point-scene';
 import type { ChartTheme } from '../../../charts/renderer/renderer';
 import type { SelectOption } from '../../../components/options';
 import { getLightness, getSequentialRamp, parseRgb, RUN_COLORS } from '../../../lib/colors';

@@ -3,7 +3,7 @@
  */
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
-import { computeStats } from '../../../lib/statistics';
+import { computeStats } from '../../../lib/arrays';
 import type { Task } from '../../../lib/tasks';
 import {
   computeRanks,

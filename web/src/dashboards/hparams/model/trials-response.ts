@@ -8,7 +8,7 @@ import type {
   SessionsResponse,
   StudyInfo,
 } from '../../../api/schemas';
-import { sortNatural } from '../../../lib/sorting';
+import { sortNatural } from '../../../lib/arrays';
 import { formatValue } from '../../../lib/format';
 import { getCategoryText, makeTrials, STUDY_KEY, type TrialColumn, type Trials } from './trials';
 

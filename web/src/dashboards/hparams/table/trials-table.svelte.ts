@@ -8,7 +8,7 @@ import type { HParamsDashboard } from '../hparams-dashboard.svelte';
 import type { ColumnWidths } from '../hparams-settings';
 import { getColorRamp, listScales } from '../model/column-axes';
 import type { TrialColumn } from '../model/trials';
-import { sparklineQuery, type SparklineRequest } from '../query';
+import { sparklineQuery, type SparklineRequest } from '../query.svelte';
 
 const SCALE_LABELS = {
   linear: common.scaleLinear,

@@ -9,7 +9,7 @@ import {
 } from '../../../charts/renderer/renderer';
 import { formatMs, getPartColor } from '../display';
 import type { ProfileStepsResponse } from '../../../api/schemas';
-import { translate } from '../../../i18n/server-messages';
+import { translate } from '../../../i18n/messages';
 
 /** The time of every step in one part. */
 export interface StepLayer {

@@ -1,5 +1,5 @@
 import type { TileResponse } from '../../../api/schemas';
-import { parseHexColor } from '../../../charts/points/point-colors';
+import { parseHexColor } from '../../../charts/points/point-scene';
 
 /** Tiles are squares of this many pixels, as the server draws them. */
 const TILE_PX = 256;

@@ -2,8 +2,11 @@ import type { Point } from '../../../charts/renderer/renderer';
 import type { PointPositions } from '../../../charts/points/point-scene';
 import { interpolatePositions } from '../projector-animation.svelte';
 import type { ProjectorState } from '../projector-state.svelte';
-import type { PointLabel } from '../../../charts/points/point-overlay';
-import { isInsidePolygon, ScreenIndex } from '../../../charts/points/screen-index';
+import {
+  isInsidePolygon,
+  type PointLabel,
+  ScreenIndex,
+} from '../../../charts/points/point-overlay';
 
 const HIT_RADIUS_PX = 9;
 /** Number of labels without a selection, by the style of points. */

@@ -9,7 +9,7 @@ import {
   UNIFORM_COLOR,
   valueRange,
   withAlpha,
-} from '../../../charts/points/point-colors';
+} from '../../../charts/points/point-scene';
 import { mixColors, RUN_COLORS } from '../../../lib/colors';
 import { formatValue } from '../../../lib/format';
 import type { PlotColumn } from './plot-layout';

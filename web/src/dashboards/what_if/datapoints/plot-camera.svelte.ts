@@ -1,13 +1,13 @@
-import type { PointCamera } from '../../../charts/points/point-gestures';
-import type { CameraView } from '../../../charts/points/screen-index';
-import type { Point } from '../../../charts/renderer/renderer';
 import {
   DEFAULT_FOV_DEG,
   DEFAULT_ORBIT,
   getHeightAtTarget,
   type Orbit,
+  type PointCamera,
   type Projection,
 } from '../../../charts/webgl/orbit-camera';
+import type { CameraView } from '../../../charts/points/point-overlay';
+import type { Point } from '../../../charts/renderer/renderer';
 
 const FRONT_VIEW: Orbit = { ...DEFAULT_ORBIT, yaw: 0, pitch: 0 };
 /** The camera counts as moving for this long after the last change. */

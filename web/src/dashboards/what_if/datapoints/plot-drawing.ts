@@ -16,7 +16,6 @@ import {
 import type { DatapointColors } from './datapoint-colors';
 import type { Facet, PlotAxis, PlotCell, PlotMargins } from './plot-layout';
 
-
 interface AxesContent {
   readonly width: number;
   readonly height: number;
@@ -251,7 +250,6 @@ function fit(
   }
   return `${short}…`;
 }
-
 
 export interface PlotImage {
   /** The axes; their theme is replaced. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { computeStats } from '../../../lib/statistics';
+import { computeStats } from '../../../lib/arrays';
 import {
   computeCostInterval,
   computeGapInterval,

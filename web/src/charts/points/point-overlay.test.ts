@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 
 import { DEFAULT_ORBIT } from '../webgl/orbit-camera';
+import { isInsidePolygon, ScreenIndex } from './point-overlay';
 import { computeBounds, createDrawOrder, normalizePositions } from './point-scene';
-import { isInsidePolygon, ScreenIndex } from './screen-index';
 
 const FLAT = { ...DEFAULT_ORBIT, yaw: 0, pitch: 0 };
 const makeView = (orthographic: boolean) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { makeSaliencyPixels } from './saliency';
+import { makeSaliencyPixels } from './ImageDialog.svelte';
 
 function getAlphas(pixels: Uint8ClampedArray): number[] {
   return Array.from({ length: pixels.length / 4 }, (_, at) => pixels[4 * at + 3] ?? -1);
