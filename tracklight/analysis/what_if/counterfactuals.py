@@ -84,8 +84,12 @@ def get_embedding(workspace: Workspace, name: str | None = None) -> DataColumn:
     raise UsageError("what_if.no_embedding", "the data have no column of vectors")
 
 
+#: A threshold, or a function that returns the threshold of each row of a table.
+Threshold = float | Callable[[DataTable], Float64]
+
+
 def select_candidates(
-    workspace: Workspace, model: str | None, row: int, threshold: float | None = None
+    workspace: Workspace, model: str | None, row: int, threshold: Threshold | None = None
 ) -> Bool:
     """Return which rows have another prediction than one row.
 
@@ -93,9 +97,9 @@ def select_candidates(
         workspace: The data and models.
         model: The name of the model.
         row: The row to compare with.
-        threshold: Classification: the decision threshold (0.5). Regression: the smallest
-            difference that counts, by default the sample standard deviation of the predictions
-            of rows that are not deleted.
+        threshold: Classification: the decision threshold (0.5), or those of the rows. Regression:
+            the smallest difference that counts, by default the sample standard deviation of the
+            predictions of rows that are not deleted.
     """
     workspace.table.check_row(row)
     scores = workspace.predict(model).scores
@@ -104,15 +108,30 @@ def select_candidates(
             "what_if.row_not_predicted", "the model has no prediction of row {row}", row=row
         )
     if scores.ndim == 2:
-        decisions = workspace.get_decisions(model, _DEFAULT if threshold is None else threshold)
+        limits = _get_limits(threshold, workspace.table)
+        decisions = workspace.get_decisions(model, limits)
         different: Bool = (decisions != decisions[row]) & (decisions >= 0)
     else:
         active = scores[workspace.is_active]
-        limit = get_minimum_difference(active) if threshold is None else threshold
+        limit = _get_difference(threshold, active)
         with np.errstate(invalid="ignore"):
             different = np.abs(scores - scores[row]) >= limit
         different[row] = False
     return different & workspace.is_active
+
+
+def _get_limits(threshold: Threshold | None, table: DataTable) -> float | Float64:
+    """Return the decision threshold of all rows, or that of each row."""
+    if threshold is None:
+        return _DEFAULT
+    return threshold(table) if callable(threshold) else threshold
+
+
+def _get_difference(threshold: Threshold | None, values: Float64) -> float:
+    """Return the difference of predicted values that counts; slices have no own one."""
+    if threshold is None or callable(threshold):
+        return get_minimum_difference(values)
+    return threshold
 
 
 def get_minimum_difference(values: Float64) -> float:
@@ -121,7 +140,7 @@ def get_minimum_difference(values: Float64) -> float:
 
 
 def make_flip_test(
-    workspace: Workspace, model: str | None, row: int, threshold: float | None = None
+    workspace: Workspace, model: str | None, row: int, threshold: Threshold | None = None
 ) -> Callable[[DataTable], tuple[Bool, Float64]]:
     """Return a function that says which rows of a table have another prediction than one row.
 
@@ -129,17 +148,17 @@ def make_flip_test(
     """
     original = workspace.predict(model).scores
     active = original[workspace.is_active]
+    own = workspace.table.take(np.array([row]))
 
     def test(table: DataTable) -> tuple[Bool, Float64]:
         scores = workspace.predict_table(table, model).scores
         if scores.ndim == 1:
-            limit = get_minimum_difference(active) if threshold is None else threshold
+            limit = _get_difference(threshold, active)
             change: Float64 = np.abs(scores - original[row])
             return change >= limit, change
         if scores.shape[1] == 2:
-            limit = _DEFAULT if threshold is None else threshold
-            was_positive = original[row, 1] >= limit
-            flipped: Bool = (scores[:, 1] >= limit) != was_positive
+            was_positive = bool(np.all(original[row, 1] >= _get_limits(threshold, own)))
+            flipped: Bool = (scores[:, 1] >= _get_limits(threshold, table)) != was_positive
             return flipped, scores[:, 0] if was_positive else scores[:, 1]
         decision = int(np.argmax(original[row]))
         return np.argmax(scores, axis=1) != decision, -scores[:, decision]

@@ -18,6 +18,7 @@ from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables import DataTable
 from tracklight.analysis.what_if import feature_effects
 from tracklight.analysis.what_if.counterfactuals import (
+    Threshold,
     compute_distances,
     get_embedding,
     list_counterfactuals,
@@ -27,8 +28,9 @@ from tracklight.analysis.what_if.counterfactuals import (
 )
 from tracklight.analysis.what_if.distances import DistanceSpace, ReportSteps
 from tracklight.analysis.what_if.feature_effects import make_scorer
-from tracklight.analysis.what_if.performance import get_labels_and_scores
+from tracklight.analysis.what_if.performance import DEFAULT_THRESHOLD, get_labels_and_scores
 from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.dashboards.what_if.responses import make_threshold_function
 from tracklight.dashboards.what_if.schemas import (
     CounterfactualRequest,
     CounterfactualsResponse,
@@ -247,7 +249,9 @@ class WhatIfJobs:
         """Return the nearest rows with another prediction, or the job that searches for them."""
         with session.lock:
             workspace = session.workspace.snapshot()
-            candidates = select_candidates(workspace, request.model, request.row, request.threshold)
+            candidates = select_candidates(
+                workspace, request.model, request.row, _choose_threshold(workspace, request)
+            )
         if request.search_edits:
             workspace.check_can_predict(request.model)
 
@@ -391,7 +395,9 @@ def _search(
             workspace.table,
             request.row,
             [each.row for each in nearest],
-            make_flip_test(workspace, request.model, request.row, request.threshold),
+            make_flip_test(
+                workspace, request.model, request.row, _choose_threshold(workspace, request)
+            ),
             features=[name for name in features if name not in request.locked],
             max_changes=request.max_changes,
             count=request.count,
@@ -404,6 +410,20 @@ def _search(
         ],
         [EditSuggestion(dict(e.changes), e.source_row, e.distance) for e in edits],
     )
+
+
+def _choose_threshold(workspace: Workspace, request: CounterfactualRequest) -> Threshold | None:
+    """Return the thresholds of slices if they have some, or else that of all rows."""
+    if request.slice_thresholds is None:
+        return request.threshold
+    of_slices = make_threshold_function(
+        workspace,
+        workspace.get_model(request.model).name,
+        DEFAULT_THRESHOLD if request.threshold is None else request.threshold,
+        request.slice_thresholds,
+        row=request.row,
+    )
+    return request.threshold if of_slices is None else of_slices
 
 
 def _make_key(session: str, workspace: Workspace, kind: str, request: object) -> str:

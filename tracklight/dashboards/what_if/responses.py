@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,7 @@ from tracklight.dashboards.what_if.schemas import (
     QuantileBuckets,
     RowResponse,
     SessionInfo,
+    SliceThresholds,
     StatisticsRow,
     ValueChange,
 )
@@ -159,7 +160,7 @@ def _describe_model(workspace: Workspace, predictor: Predictor) -> ModelInfo:
 
 
 def _make_computed_columns(
-    workspace: Workspace, predictor: Predictor, threshold: float
+    workspace: Workspace, predictor: Predictor, threshold: float | Float64
 ) -> list[DataColumn]:
     """Return prediction columns; without usable labels, those that need none."""
     try:
@@ -178,7 +179,10 @@ def make_columns_response(workspace: Workspace, request: DataColumnsRequest) -> 
     if any(name not in available for name in request.names):
         for predictor in workspace.models:
             if workspace.is_predicted(predictor.name):
-                computed = _make_computed_columns(workspace, predictor, request.threshold)
+                limits = make_row_thresholds(
+                    workspace, predictor.name, request.threshold, request.slice_thresholds
+                )
+                computed = _make_computed_columns(workspace, predictor, limits)
                 available.update({c.name: c for c in computed if c.name not in available})
     rows = np.flatnonzero(workspace.is_active)
     columns = []
@@ -423,8 +427,48 @@ def _list_groups(request: PerformanceRequest) -> list[Sequence[str]]:
     return [[], *([request.slice_by] if request.slice_by else [])]
 
 
+def make_row_thresholds(
+    workspace: Workspace, model: str, default: float, slices: SliceThresholds | None
+) -> float | Float64:
+    """Return the threshold of each row of the data: that of its slice, or else the default."""
+    get_thresholds = make_threshold_function(workspace, model, default, slices)
+    return default if get_thresholds is None else get_thresholds(workspace.table)
+
+
+def make_threshold_function(
+    workspace: Workspace,
+    model: str,
+    default: float,
+    slices: SliceThresholds | None,
+    *,
+    row: int = 0,
+) -> Callable[[DataTable], Float64] | None:
+    """Return a function for the thresholds of the rows of a table; None if all have the default.
+
+    Changed copies of ``row`` may be in another slice. They have no columns of predictions yet: if
+    these are the slices, the copies have the threshold of the row.
+    """
+    chosen = {} if slices is None else slices.thresholds.get(model, {})
+    if slices is None or not chosen:
+        return None
+    extended = _with_computed_columns(workspace, slices)
+    buckets = _resolve_buckets(extended, slices)
+
+    def get_thresholds(table: DataTable) -> Float64:
+        if table is workspace.table:
+            table = extended.table
+        elif any(name not in table for name in slices.slice_by):
+            return np.full(len(table), get_thresholds(workspace.table)[row])
+        assignment = assign_slices(table, slices.slice_by, buckets)
+        by_slice = [chosen.get(name, default) for name in assignment.names]
+        limits: Float64 = np.array([*by_slice, default])[assignment.codes]
+        return limits
+
+    return get_thresholds
+
+
 def _with_computed_columns(
-    workspace: Workspace, request: PerformanceRequest | ComparisonRequest
+    workspace: Workspace, request: PerformanceRequest | ComparisonRequest | SliceThresholds
 ) -> Workspace:
     """Return the workspace with columns of predictions, if rows are sliced by one of them."""
     if all(name in workspace.table for name in request.slice_by):
@@ -440,7 +484,7 @@ def _with_computed_columns(
 
 
 def _resolve_buckets(
-    workspace: Workspace, request: PerformanceRequest | ComparisonRequest
+    workspace: Workspace, request: PerformanceRequest | ComparisonRequest | SliceThresholds
 ) -> dict[str, Buckets]:
     """Return fixed edges, so that all parts of a response have the same slices."""
     rules = {
@@ -661,7 +705,10 @@ def make_export(workspace: Workspace, request: DataExportRequest, title: str) ->
         if workspace.is_predicted(predictor.name):
             taken = {column.name for column in columns}
             threshold = thresholds.get(predictor.name, DEFAULT_THRESHOLD)
-            computed = _make_computed_columns(workspace, predictor, threshold)
+            limits = make_row_thresholds(
+                workspace, predictor.name, threshold, request.slice_thresholds
+            )
+            computed = _make_computed_columns(workspace, predictor, limits)
             columns += [column for column in computed if column.name not in taken]
     parts = _iter_parts(DataTable(columns), np.flatnonzero(workspace.is_active))
     stem = title.partition(".")[0].replace("*", "") or "data"

@@ -186,11 +186,25 @@ class ModelRequest(SessionRequest):
     model: Name | None = None
 
 
+class SliceThresholds(msgspec.Struct, forbid_unknown_fields=True):
+    """Thresholds of slices, by model and slice, which decide the predicted classes of their rows.
+
+    Other rows have the threshold of their model. ``model_thresholds`` are those of computed columns
+    in ``slice_by``, by model; 0.5 by default.
+    """
+
+    slice_by: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=3)]
+    thresholds: dict[str, dict[str, Fraction]]
+    buckets: BucketRules = {}
+    model_thresholds: dict[str, Fraction] = {}
+
+
 class DataColumnsRequest(SessionRequest, kw_only=True):
     """Columns of the data, or computed ones, for charts."""
 
     names: Names
     threshold: Fraction = 0.5
+    slice_thresholds: SliceThresholds | None = None
 
 
 class RowRequest(SessionRequest):
@@ -300,6 +314,7 @@ class CounterfactualRequest(RowRequest):
     count: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 1
     locked: Names = []
     threshold: float | None = None
+    slice_thresholds: SliceThresholds | None = None
     search_edits: bool = False
     max_changes: Annotated[int, msgspec.Meta(ge=1, le=20)] = 5
 
@@ -414,6 +429,7 @@ class DataExportRequest(SessionRequest):
     format: Literal["csv", "jsonl"] = "csv"
     models: Names = []
     thresholds: list[Fraction] = []
+    slice_thresholds: SliceThresholds | None = None
 
     def __post_init__(self) -> None:
         if len(self.models) != len(self.thresholds):

@@ -7009,6 +7009,7 @@ export interface CounterfactualRequest extends RowRequest {
   /** Default: `[]`. */
   readonly locked?: readonly string[];
   readonly threshold?: number | null;
+  readonly slice_thresholds?: SliceThresholds | null;
   /** Default: `false`. */
   readonly search_edits?: boolean;
   /** Default: `5`. */
@@ -7047,6 +7048,7 @@ export interface DataColumnsRequest extends SessionRequest {
   readonly names: readonly string[];
   /** Default: `0.5`. */
   readonly threshold?: number;
+  readonly slice_thresholds?: SliceThresholds | null;
 }
 
 /** Columns for charts. `rows` are the numbers of the rows that are not deleted. */
@@ -7067,6 +7069,7 @@ export interface DataExportRequest extends SessionRequest {
   readonly models?: readonly string[];
   /** Default: `[]`. */
   readonly thresholds?: readonly number[];
+  readonly slice_thresholds?: SliceThresholds | null;
 }
 
 /** A file that can be opened. */
@@ -7659,6 +7662,20 @@ export interface ShapleyRow {
 /** A set of rows that was saved. */
 export interface SliceRequest extends SessionRequest {
   readonly name: string;
+}
+
+/**
+ * Thresholds of slices, by model and slice, which decide the predicted classes of their rows. Other
+ * rows have the threshold of their model. `model_thresholds` are those of computed columns in
+ * `slice_by`, by model; 0.5 by default.
+ */
+export interface SliceThresholds {
+  readonly slice_by: readonly string[];
+  readonly thresholds: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Default: `{}`. */
+  readonly buckets?: Readonly<Record<string, number | readonly number[] | QuantileBuckets>>;
+  /** Default: `{}`. */
+  readonly model_thresholds?: Readonly<Record<string, number>>;
 }
 
 /**

@@ -1,5 +1,10 @@
 import { defineQuery } from '../../api/query-definition';
-import type { ColumnValues, DataColumnsResponse, ModelJobStatus } from '../../api/schemas';
+import type {
+  ColumnValues,
+  DataColumnsResponse,
+  ModelJobStatus,
+  SliceThresholds,
+} from '../../api/schemas';
 
 const MAX_COLUMN_BYTES = 200e6;
 const MAX_THUMBNAIL_BYTES = 50e6;
@@ -16,6 +21,8 @@ export interface ColumnRequest {
   readonly name: string;
   /** Scores from here on are predicted as positive. */
   readonly threshold: number;
+  /** Slices with thresholds of their own. */
+  readonly sliceThresholds: SliceThresholds | null;
 }
 
 /** The values of a column in the rows that are not deleted. */
@@ -33,12 +40,13 @@ export const columnQuery = defineQuery<
 >('POST what_if/columns', {
   scope: 'immutable',
   batch: {
-    shared: ({ session, threshold }) => ({ session, threshold }),
+    shared: ({ session, threshold, sliceThresholds }) => ({ session, threshold, sliceThresholds }),
     item: ({ name }) => name,
     maxItems: 20,
     join: (requests) => ({
       session: requests[0]?.session ?? '',
       threshold: requests[0]?.threshold ?? 0.5,
+      slice_thresholds: requests[0]?.sliceThresholds ?? null,
       names: requests.map(({ name }) => name),
     }),
     split: ({ version, rows, columns }: DataColumnsResponse) =>

@@ -11,6 +11,8 @@ import {
   MISSING_VALUE,
   parseEdges,
   parseSlice,
+  removeSliceThresholds,
+  selectSliceThresholds,
 } from './slices';
 
 const edges = { age: [20, 40] };
@@ -111,4 +113,36 @@ test('a filter has several words', () => {
   expect(matchesWords('sex_X_age:f_X_>= 30', 'F age')).toBe(true);
   expect(matchesWords('sex:f', 'male')).toBe(false);
   expect(matchesWords('sex:f', '')).toBe(true);
+});
+
+const SLICING = { slice_by: ['sex'], buckets: {}, model_thresholds: {} };
+const THRESHOLDS = {
+  a: { '': 0.4, 'sex:f': 0.3, 'sex:m': 0.4, 'age:< 30': 0.9 },
+  b: { '': 0.7 },
+};
+const getDefault = (model: string): number => (model === 'a' ? 0.4 : 0.7);
+
+test('slices by the chosen columns decide with thresholds of their own', () => {
+  expect(selectSliceThresholds(THRESHOLDS, SLICING, getDefault)).toEqual({
+    ...SLICING,
+    thresholds: { a: { 'sex:f': 0.3 } },
+  });
+});
+
+test('crossed slices are other slices than those of one column', () => {
+  const slicing = { ...SLICING, slice_by: ['sex', 'age'] };
+  expect(selectSliceThresholds(THRESHOLDS, slicing, getDefault)).toBeNull();
+  const crossed = { a: { 'sex_X_age:f_X_< 30': 0.1 } };
+  expect(selectSliceThresholds(crossed, slicing, getDefault)?.thresholds).toEqual(crossed);
+});
+
+test('without slices there is one threshold', () => {
+  expect(selectSliceThresholds(THRESHOLDS, { ...SLICING, slice_by: [] }, getDefault)).toBeNull();
+});
+
+test('other bins are other slices', () => {
+  expect(removeSliceThresholds(THRESHOLDS, ['sex'])).toEqual({
+    a: { '': 0.4, 'age:< 30': 0.9 },
+    b: { '': 0.7 },
+  });
 });

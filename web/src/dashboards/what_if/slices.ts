@@ -1,10 +1,9 @@
 /**
- * Slices of the datapoints: conditions on columns, which choose the datapoints that are shown, and bins
- * of numeric columns, as rules that the server expects.
+ * Slices of the datapoints: conditions on columns, which choose the datapoints that are shown, bins of
+ * numeric columns, as rules that the server expects, and thresholds of slices.
  */
-import type { PerformanceRequest } from '../../api/schemas';
+import type { PerformanceRequest, SliceThresholds } from '../../api/schemas';
 import * as m from '../../catalog/what_if';
-
 
 /** A row fits if its value is `value`, or lies in a range. */
 export interface Condition {
@@ -83,6 +82,11 @@ const QUOTED_MISSING = /^"+missing"+$/;
 const CROSS = '_X_';
 const RANGE = /^\[(.+), (.+)\)$/;
 
+/** Return what the names of the slices by some columns begin with. */
+function getSlicePrefix(columns: readonly string[]): string {
+  return `${columns.join(CROSS)}:`;
+}
+
 /** Bounds between the bins of numeric columns. */
 type BinEdges = Readonly<Record<string, ArrayLike<number>>>;
 
@@ -95,7 +99,7 @@ export function parseSlice(
   columns: readonly string[],
   edges: BinEdges = {},
 ): Condition[] {
-  const prefix = `${columns.join(CROSS)}:`;
+  const prefix = getSlicePrefix(columns);
   if (columns.length === 0 || !name.startsWith(prefix)) return [];
   const values = name.slice(prefix.length).split(CROSS);
   return columns.map((column, at) => parseValue(column, values[at] ?? '', edges[column]));
@@ -103,7 +107,7 @@ export function parseSlice(
 
 /** Return the name of a slice to show: `sex: f · age: ≥ 30`. */
 export function formatSlice(name: string, columns: readonly string[]): string {
-  const prefix = `${columns.join(CROSS)}:`;
+  const prefix = getSlicePrefix(columns);
   if (columns.length === 0 || !name.startsWith(prefix)) return name;
   const values = name.slice(prefix.length).split(CROSS);
   return columns
@@ -133,7 +137,6 @@ function findNearest(number: number, candidates: ArrayLike<number>): number {
     Math.abs(one - number) < Math.abs(best - number) ? one : best,
   );
 }
-
 
 /** A number of bins of equal width, edges, or quantiles; by column. */
 export type BinRules = NonNullable<PerformanceRequest['buckets']>;
@@ -197,4 +200,46 @@ export function matchesWords(text: string, filter: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every((word) => lower.includes(word));
+}
+
+/** Thresholds by model and slice. */
+type ThresholdsByModel = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** How datapoints are divided into slices. */
+export type Slicing = Required<
+  Pick<PerformanceRequest, 'slice_by' | 'buckets' | 'model_thresholds'>
+>;
+
+/**
+ * Return the thresholds of slices by the chosen columns that are not those of all datapoints of
+ * their models; null if there are none. Slices by other columns are not shown and decide nothing.
+ */
+export function selectSliceThresholds(
+  thresholds: ThresholdsByModel,
+  slicing: Slicing,
+  getDefault: (model: string) => number,
+): SliceThresholds | null {
+  if (slicing.slice_by.length === 0) return null;
+  const prefix = getSlicePrefix(slicing.slice_by);
+  const chosen = Object.entries(thresholds).flatMap(([model, bySlice]) => {
+    const own = Object.entries(bySlice).filter(
+      ([slice, threshold]) => slice.startsWith(prefix) && threshold !== getDefault(model),
+    );
+    return own.length > 0 ? [[model, Object.fromEntries(own)] as const] : [];
+  });
+  return chosen.length > 0 ? { ...slicing, thresholds: Object.fromEntries(chosen) } : null;
+}
+
+/** Return thresholds without those of slices by some columns, of which there will be others. */
+export function removeSliceThresholds(
+  thresholds: ThresholdsByModel,
+  columns: readonly string[],
+): ThresholdsByModel {
+  const prefix = getSlicePrefix(columns);
+  return Object.fromEntries(
+    Object.entries(thresholds).map(([model, bySlice]) => [
+      model,
+      Object.fromEntries(Object.entries(bySlice).filter(([slice]) => !slice.startsWith(prefix))),
+    ]),
+  );
 }

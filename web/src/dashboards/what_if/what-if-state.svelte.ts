@@ -20,11 +20,18 @@ import type {
   RowResponse,
   Sentence,
   SessionInfo,
+  SliceThresholds,
 } from '../../api/schemas';
 import { encodeMask } from '../../charts/points/point-scene';
 import { RUN_COLORS } from '../../lib/colors';
 import type { Context } from '../../plugin/context';
-import { makeConditionMask } from './slices';
+import {
+  DEFAULT_BINS,
+  makeConditionMask,
+  removeSliceThresholds,
+  selectSliceThresholds,
+  type Slicing,
+} from './slices';
 import { CounterfactualSearch, WhatIfJob } from './what-if-job.svelte';
 import {
   ATTRIBUTIONS,
@@ -132,6 +139,7 @@ export class WhatIfState {
         count: Math.max(1, Math.min(100, settings.count.value)),
         locked: settings.locked.value,
         threshold: this.flipThreshold,
+        slice_thresholds: this.flipSliceThresholds,
       };
     });
     $effect(() => this.#predictNext(this.info));
@@ -181,6 +189,53 @@ export class WhatIfState {
         .map(({ name }) => [name, this.getThreshold(name)] as const)
         .filter(([, threshold]) => threshold !== DEFAULT_THRESHOLD),
     );
+  }
+
+  /** How the chosen columns divide the datapoints into slices. */
+  readonly slicing: Slicing = $derived.by(() => {
+    const { settings, numericColumns } = this;
+    const sliceBy = settings.sliceBy.value;
+    const binned = numericColumns.filter(
+      (column) => sliceBy.includes(column.name) && !hasFewValues(column),
+    );
+    return {
+      slice_by: [...sliceBy],
+      buckets: Object.fromEntries(
+        binned.map(({ name }) => [name, settings.bins.value[name] ?? DEFAULT_BINS]),
+      ),
+      // Slices by other columns do not depend on thresholds.
+      model_thresholds: sliceBy.some((name) => this.isComputed(name))
+        ? this.listModelThresholds()
+        : {},
+    };
+  });
+
+  /** Thresholds of slices, which decide the predicted classes of their datapoints. */
+  readonly sliceThresholds: SliceThresholds | null = $derived.by(() => {
+    const { info, slicing, settings } = this;
+    const known = new Set(info?.columns.map(({ name }) => name));
+    if (!slicing.slice_by.every((name) => known.has(name))) return null;
+    return selectSliceThresholds(settings.thresholds.value, slicing, (model) =>
+      this.getThreshold(model),
+    );
+  });
+
+  /** Those that decide what counts as another prediction of the chosen model. */
+  readonly flipSliceThresholds: SliceThresholds | null = $derived.by(() =>
+    this.isBinary ? this.#selectModelThresholds(this.model?.name ?? '') : null,
+  );
+
+  #selectModelThresholds(model: string): SliceThresholds | null {
+    const { sliceThresholds } = this;
+    const own = sliceThresholds?.thresholds[model];
+    return sliceThresholds && own ? { ...sliceThresholds, thresholds: { [model]: own } } : null;
+  }
+
+  /** Let all slices have the thresholds of their models. */
+  removeSliceThresholds(): void {
+    const { thresholds, sliceBy } = this.settings;
+    thresholds.set(removeSliceThresholds(thresholds.value, sliceBy.value), 'push');
+    this.resetStrategy();
   }
 
   /** What counts as another prediction: a difference of values, or the threshold of two classes. */
@@ -353,7 +408,11 @@ export class WhatIfState {
       models.length > 1 ? models.find((one) => name.endsWith(` (${one.name})`)) : models[0];
     const threshold =
       this.isComputed(name) && model ? this.getThreshold(model.name) : DEFAULT_THRESHOLD;
-    return info && { session: info.session, name, threshold };
+    const isDecision =
+      model !== undefined &&
+      ['predicted', 'correct'].some((column) => this.nameComputed(column, model.name) === name);
+    const sliceThresholds = isDecision ? this.#selectModelThresholds(model.name) : null;
+    return info && { session: info.session, name, threshold, sliceThresholds };
   }
 
   isComputed(name: string): boolean {
@@ -790,6 +849,11 @@ export class WhatIfState {
   #invalidate(): void {
     for (const definition of VERSIONED_QUERIES) this.context.queries.invalidate(definition);
   }
+}
+
+/** Numbers such as 0 and 1 are slices of their own. */
+function hasFewValues({ type, minimum, maximum }: DataColumnInfo): boolean {
+  return type !== 'float' && minimum !== null && maximum !== null && maximum - minimum < 2;
 }
 
 export function isNumeric({ type }: Pick<DataColumnInfo, 'type'>): boolean {

@@ -3,7 +3,6 @@ import type { DependenceCurve, DependenceRequest, Problem } from '../../../api/s
 import type { Context } from '../../../plugin/context';
 import { WhatIfJob } from '../what-if-job.svelte';
 
-
 /** The dependence of one class on one feature. */
 export interface ClassCurve {
   readonly values: readonly unknown[];

@@ -14,10 +14,10 @@ import { optimizeQuery, performanceQuery } from '../query';
 import {
   type BinRule,
   type Condition,
-  DEFAULT_BINS,
   formatSlice,
   matchesWords,
   parseSlice,
+  removeSliceThresholds,
 } from '../slices';
 import type { StrategyChoice, Thresholds } from '../what-if-settings';
 import type { StrategyResult, WhatIfState } from '../what-if-state.svelte';
@@ -87,33 +87,21 @@ export class PerformanceState {
   }
 
   makeRequest(model: string): PerformanceRequest {
-    const { info, settings, numericColumns } = this.board;
-    const numeric = new Set(numericColumns.map(({ name }) => name));
-    const sliceBy = settings.sliceBy.value;
-    return {
-      session: info?.session ?? '',
-      model,
-      slice_by: sliceBy,
-      buckets: Object.fromEntries(
-        sliceBy
-          .filter((name) => numeric.has(name) && !this.#hasFewValues(name))
-          .map((name) => [name, settings.bins.value[name] ?? DEFAULT_BINS]),
-      ),
-      // Slices by other columns do not depend on thresholds.
-      model_thresholds: sliceBy.some((name) => this.board.isComputed(name))
-        ? this.board.listModelThresholds()
-        : {},
-    };
+    const { info, slicing } = this.board;
+    return { session: info?.session ?? '', model, ...slicing };
   }
 
   /** The columns of the slices that are divided into bins. */
   readonly binnedColumns: readonly string[] = $derived.by(() =>
-    Object.keys(this.makeRequest('').buckets ?? {}),
+    Object.keys(this.board.slicing.buckets),
   );
 
   setBins(column: string, rule: BinRule): void {
     const { bins } = this.board.settings;
     bins.set({ ...bins.value, [column]: rule }, 'push');
+    // The slices are others.
+    const { thresholds, sliceBy } = this.board.settings;
+    thresholds.set(removeSliceThresholds(thresholds.value, sliceBy.value));
     this.board.resetStrategy();
   }
 
@@ -125,14 +113,6 @@ export class PerformanceState {
   /** Whether a slice is shown; that of all rows always is. */
   isListed(at: number): boolean {
     return at === OVERALL || matchesWords(this.getTitle(at), this.board.settings.sliceFilter.value);
-  }
-
-  /** Numbers such as 0 and 1 are slices of their own. */
-  #hasFewValues(name: string): boolean {
-    const column = this.board.info?.columns.find((one) => one.name === name);
-    if (!column || column.type === 'float') return false;
-    const { minimum, maximum } = column;
-    return minimum !== null && maximum !== null && maximum - minimum < 2;
   }
 
   readonly data: PerformanceResponse | undefined = $derived.by(() => this.query.data);

@@ -1,0 +1,85 @@
+"""What-If: thresholds of slices, which decide predicted classes in all views."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.test_what_if import TAB, wait_for_plot
+from tests.web.what_if_data import make_people, make_workspace, predict_flat, predict_steep
+from tests.web.what_if_data import serve_workspaces as serve
+
+pytestmark = pytest.mark.browser
+
+OpenPage = Callable[..., Page]
+LIMITS = {"steep": {"": 0.6, "sex:f": 0.2}, "flat": {"sex:m": 0.8}}
+BY_SEX = f"&wi-slice=sex&wi-thresholds={quote(json.dumps(LIMITS))}"
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A data set that no test changes."""
+    folder = tmp_path_factory.mktemp("people")
+    with serve(folder, {"people": make_workspace()}) as url:
+        yield url + TAB
+
+
+def decide() -> tuple[np.ndarray, np.ndarray]:
+    """Return which people the two models predict as positive."""
+    data = make_people()
+    is_female = data["sex"] == "f"
+    steep = predict_steep(data) >= np.where(is_female, 0.2, 0.6)
+    flat = predict_flat(data) >= np.where(is_female, 0.5, 0.8)
+    return steep, flat
+
+
+def test_thresholds_of_slices_decide_predicted_classes(people: str, open_page: OpenPage) -> None:
+    page = open_page(people + BY_SEX)
+    wait_for_plot(page)
+    steep, flat = decide()
+    legend = page.get_by_role("group", name="Legend")
+    expect(legend).to_contain_text(f"1 {int(steep.sum())}")
+    page.get_by_role("button", name="Data set menu").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Export rows as CSV").click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text("utf-8"))))
+    assert [row["predicted (steep)"] == "1" for row in rows] == steep.tolist()
+    assert [row["predicted (flat)"] == "1" for row in rows] == flat.tolist()
+    note = page.get_by_role("note").filter(has_text="follow the thresholds of slices by sex")
+    note.get_by_role("button", name="Use one threshold per model").click()
+    expect(note).to_have_count(0)
+    expect(legend).to_contain_text(f"1 {int((predict_steep(make_people()) >= 0.6).sum())}")
+
+
+def test_flips_follow_the_thresholds_of_slices(people: str, open_page: OpenPage) -> None:
+    page = open_page(people + "&wi=compare" + BY_SEX)
+    steep, flat = decide()
+    flips = page.get_by_role("region", name="Predictions of both models")
+    expect(flips.get_by_role("button").nth(2)).to_contain_text(str(int((steep & ~flat).sum())))
+    count = int((steep != flat).sum())
+    expect(page.get_by_text(f"predict {count} datapoints differently, of 400.")).to_be_visible()
+
+
+def test_counterfactuals_follow_the_thresholds_of_slices(
+    tmp_path: Path, open_page: OpenPage
+) -> None:
+    data = make_people()
+    scores = predict_steep(data)
+    steep, _ = decide()
+    # Positive only because of the threshold of its slice.
+    row = int(np.flatnonzero((data["sex"] == "f") & (scores > 0.25) & (scores < 0.45))[0])
+    with serve(tmp_path / "logs", {"people": make_workspace()}) as url:
+        page = open_page(f"{url}{TAB}&wi-cf=1&wi-cf-count=5&wi-row={row}&wi-model=steep" + BY_SEX)
+        wait_for_plot(page)
+        found = page.get_by_role("list", name="Counterfactuals")
+        expect(found.get_by_role("listitem")).to_have_count(5)
+        for text in found.get_by_role("button").all_inner_texts():
+            assert not steep[int(text.split()[-1])]
