@@ -1,13 +1,16 @@
 """Write the table of operators: names of inputs, a line of documentation, types of outputs.
 
 ONNX, TensorFlow and PyTorch document their operators in different ways; the table is what all of
-them have in common. Run it after an update of these packages::
+them have in common. ``op_summaries.tsv`` has lines for operators without documentation. Run it
+after an update of these packages::
 
     python -m tools.write_op_docs
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import warnings
 from collections.abc import Iterator
@@ -26,7 +29,26 @@ _TORCH_SUFFIXES = {
     "List[Tensor]": "*",
     "List[Optional[Tensor]]": "*",
 }
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z]|torch\.)")
+_EMPHASIS = re.compile(r"\*{1,2}(\w[^*]*?)\*{1,2}")
+_LATEX_TEXT = re.compile(r"\\(?:text|mathbb|mathrm)\s?\{([^}]*)\}")
+_FRACTION = re.compile(r"\\frac\s?\{?([^{}]+?)\}?\s?\{([^{}]+)\}")
+_LATEX_SYMBOL = re.compile(r"\\(left\b|right\b|[a-zA-Z]+|[(){}_\\])")
+_LATEX_SYMBOLS = {
+    **dict.fromkeys(("left", "right", "(", ")", "\\"), ""),
+    **{"times": "\N{MULTIPLICATION SIGN}", "geq": "≥", "leq": "≤", "neq": "≠", "otimes": "⊗"},
+    **{"lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋", "rightarrow": "→", "in": "∈"},
+}
+_ALIAS = re.compile(
+    r"(?:Alias (?:for|of)|See|(?:In|Out-of)-place version of|Like)"
+    r" (?:torch\.)?(?:Tensor\.|nn\.functional\.)?([\w.]+?)(?:\(\))?\.?"
+)
+_DERIVED_NAME = re.compile(
+    r"(?P<backward>\w+?)_(?:double_)?backward(?:_\w+)?|(?P<copy>\w+)_copy|_foreach_(?P<foreach>\w+)"
+)
+_QUANTIZED_PART = re.compile("_(relu|out|dynamic|unpack|prepack)(?![a-z])")
+#: Names of implementations of documented operators.
+_KERNEL_PREFIX = re.compile("_(?!_)|native_|cudnn_|miopen_|mkldnn_|mps_|slow_|quantized_|unsafe_")
 
 
 def main() -> None:
@@ -36,11 +58,27 @@ def main() -> None:
     Path(TABLE_PATH).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+@functools.cache
+def read_summaries() -> dict[str, dict[str, str]]:
+    """Return what we know of operators that their frameworks do not document."""
+    found: dict[str, dict[str, str]] = {}
+    path = Path(__file__).with_name("op_summaries.tsv")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        framework, name, summary = line.split("\t")
+        found.setdefault(framework, {})[name] = summary
+    return found
+
+
 def shorten(text: str) -> str:
     """Return the first sentence of a docstring as one line without markup."""
     paragraph = text.strip().partition("\n\n")[0]
     plain = re.sub(r":\w+:`~?([^`<]*)[^`]*`", r"\1", " ".join(paragraph.split()))
-    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", plain).replace("`", "").replace("*", "")
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", plain).replace("`", "")
+    plain = re.sub(r"\s?<https?://[^>]*>_", "", plain)
+    plain = _EMPHASIS.sub(r"\1", plain.replace("~torch.", "torch."))
+    plain = _FRACTION.sub(r"\1 / \2", _LATEX_TEXT.sub(r"\1", plain))
+    plain = _LATEX_SYMBOL.sub(lambda match: _LATEX_SYMBOLS.get(match[1], match[1]), plain)
+    plain = " ".join(plain.split())
     sentence = _SENTENCE_END.split(plain, maxsplit=1)[0].strip()
     if len(sentence) <= _MAX_CHARACTERS:
         return sentence
@@ -75,8 +113,26 @@ def iter_tensorflow() -> Iterator[Row]:
         )
         doc = getattr(tf.raw_ops, name).__doc__ or ""
         summary = "" if doc.startswith("TODO") else shorten(doc)
+        summary = summary or find_tensorflow_summary(name)
         outputs = ",".join(_format_output(argument) for argument in definition.output_arg)
         yield "tensorflow", name, inputs, summary, outputs
+
+
+def find_tensorflow_summary(name: str) -> str:
+    """Return what is known about an operator without documentation; other versions may have it."""
+    from tensorflow import raw_ops
+
+    plain = re.sub(r"V\d+$", "", name)
+    others = (
+        plain,
+        *(f"{plain}V{version}" for version in range(2, 5)),
+        plain.removeprefix("Batch"),
+    )
+    docs = (
+        getattr(raw_ops, other, None).__doc__ or "" for other in others if hasattr(raw_ops, other)
+    )
+    documented = (doc for doc in docs if doc.strip() and not doc.startswith("TODO"))
+    return read_summaries()["tensorflow"].get(plain) or shorten(next(documented, ""))
 
 
 def _format_output(argument: Any) -> str:
@@ -89,38 +145,87 @@ def _format_output(argument: Any) -> str:
 
 
 def iter_torch() -> Iterator[Row]:
-    """Yield the operators of ATen; of several overloads, the one with the most arguments."""
+    """Yield the operators of ATen, and those of programs of TorchScript.
+
+    Of several overloads, the one with the most arguments is taken.
+    """
     import torch
 
+    summaries = read_summaries()["torch"]
     arguments: dict[str, list[str]] = {}
     for schema in torch._C._jit_get_all_schemas():
-        namespace, _, name = schema.name.partition("::")
-        if namespace != "aten" or "out" in schema.overload_name:
-            continue
-        names = [
-            argument.name + _TORCH_SUFFIXES.get(str(argument.type), "-")
-            for argument in schema.arguments
-            if not argument.is_out
-        ]
-        if len(names) > len(arguments.get(name, [])):
-            arguments[name] = names
-    homes = (torch, torch.nn.functional, torch.Tensor, torch.special, torch.linalg)
+        if schema.name.startswith(("aten::", "quantized::")) and "out" not in schema.overload_name:
+            names = [
+                argument.name + _TORCH_SUFFIXES.get(str(argument.type), "-")
+                for argument in schema.arguments
+                if not argument.is_out
+            ]
+            name = schema.name.removeprefix("aten::")
+            if len(names) > len(arguments.get(name, [])):
+                arguments[name] = names
     for name, names in arguments.items():
-        plain = name.removesuffix("_") if not name.startswith("__") else name
-        docs = (getattr(home, plain, None).__doc__ or "" for home in homes if hasattr(home, plain))
-        yield "torch", name, ",".join(names), read_torch_summary(docs), ""
+        yield "torch", name, ",".join(names), find_torch_summary(name), ""
+    for name, summary in summaries.items():
+        if name not in arguments:
+            yield "torch", name, "", summary, ""
+
+
+def find_torch_summary(name: str) -> str:
+    """Return a line of documentation of an operator; many are documented under other names."""
+    if name in read_summaries()["torch"]:
+        return read_summaries()["torch"][name]
+    if name.startswith("quantized::"):
+        plain = _QUANTIZED_PART.sub("", name.removeprefix("quantized::"))
+        summary = find_torch_summary(plain)
+        return shorten(f"Quantized: {summary}") if summary else ""
+    if not name.startswith("__") and name.endswith("_"):
+        in_place = find_torch_summary(name.removesuffix("_"))
+        return in_place or read_torch_summary(_iter_torch_docs(name))
+    derived = _DERIVED_NAME.fullmatch(name)
+    if derived:
+        plain = derived["backward"] or derived["copy"] or derived["foreach"]
+        template = "Computes a gradient of {}."
+        if derived["copy"]:
+            template = "Does the same as {}, but returns a copy instead of a view."
+        elif derived["foreach"]:
+            template = "Applies {} to each tensor of a list."
+        return template.format(plain.strip("_"))
+    summary = read_torch_summary(_iter_torch_docs(name))
+    other = _ALIAS.fullmatch(summary)
+    if other:
+        target = read_torch_summary(_iter_torch_docs(other[1].replace(".", "_")))
+        return summary if _ALIAS.fullmatch(target) else target or summary
+    kernel = _KERNEL_PREFIX.match(name)
+    return summary or (find_torch_summary(name[kernel.end() :]) if kernel else "")
+
+
+def _iter_torch_docs(name: str) -> Iterator[str]:
+    import builtins
+    import math
+
+    import torch
+
+    homes = [torch, torch.nn.functional, torch.Tensor, torch.special, torch.linalg]
+    group, _, rest = name.partition("_")
+    if group in ("fft", "linalg", "special") and rest:
+        homes, name = [getattr(torch, group)], rest
+    modules = {key.lower(): value for key, value in vars(torch.nn).items()}
+    values = [getattr(home, name, None) for home in homes]
+    values.append(modules.get(name.replace("_", "")))
+    values.extend(getattr(home, name, None) for home in (str, list, dict, math, builtins))
+    yield from (value.__doc__ for value in values if getattr(value, "__doc__", None))
 
 
 def read_torch_summary(docs: Iterator[str]) -> str:
     """Return the first sentence after the signature."""
     for doc in docs:
-        paragraphs = [part for part in doc.strip().split("\n\n") if part.strip()]
+        paragraphs = [part for part in inspect.cleandoc(doc).split("\n\n") if part.strip()]
         for paragraph in paragraphs:
             text = paragraph.strip()
-            if (re.match(r"\w+\(.*\)", text) and "->" in text) or text.startswith(".."):
+            if re.match(r"[\w.]+\(", text) or text.startswith(".."):
                 continue
             summary = shorten(re.sub(r":\w+:`([^`]*)`", r"\1", text))
-            if summary and not re.match(r"\w+\(", summary):
+            if summary:
                 return summary
     return ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.graphs import OpDoc, OpDocs
+from tracklight.analysis.graphs import TABLE_PATH, OpDoc, OpDocs
 
 
 def test_framework_is_chosen_by_all_operators() -> None:
@@ -46,3 +46,41 @@ def test_inputs_have_names_where_they_are_certain(
     inputs: tuple[str, ...], count: int, names: list[str]
 ) -> None:
     assert OpDoc(inputs, "").list_input_names(count) == names
+
+
+@pytest.mark.parametrize(
+    ("op", "part"),
+    [
+        ("aten::_convolution", "convolution"),
+        ("aten.convolution.default", "convolution"),
+        ("aten::lstm", "multi-layer long short-term memory"),
+        ("aten::slice", "elements from start to end"),
+        ("aten::rsub", "Subtracts input"),
+        ("aten::upsample_nearest2d", "nearest-neighbor"),
+        ("aten._native_batch_norm_legit_no_training.default", "batch normalization"),
+        ("aten::_softmax", "Softmax"),
+        ("aten::softmax", "sum to 1"),
+        ("aten::uniform_", "uniform distribution"),
+        ("aten::fft_rfft", "Fourier transform"),
+        ("aten::linalg_inv", "inverse of a square matrix"),
+        ("aten::gelu_backward", "gradient of gelu"),
+        ("aten::cross_entropy_loss", "cross entropy"),
+        ("aten::Int", "integer"),
+        ("aten::clip", "Clamps"),  # PyTorch says that it is an alias
+        ("prim::NumToTensor", "tensor without dimensions"),
+        ("prim::ListConstruct", "list"),
+        ("quantized::conv2d_relu", "2D convolution"),
+        ("IO Node", "input or an output"),
+    ],
+)
+def test_operations_of_traced_and_exported_models_are_documented(op: str, part: str) -> None:
+    doc = OpDocs(["aten::relu", op]).find(op)
+    assert doc is not None
+    assert part in doc.summary
+
+
+def test_documentation_has_no_markup() -> None:
+    for line in TABLE_PATH.read_text(encoding="utf-8").splitlines():
+        _, op, _, summary, _ = line.split("\t")
+        if not op.startswith("TextLineReader"):  # its documentation has a line end
+            assert not any(mark in summary for mark in ("\\", "`", "<http", "~torch")), line

@@ -438,12 +438,18 @@ class OpDocs:
         return _read_tables()[self._framework].get(_normalize(self._framework, op))
 
 
+#: Nodes of PyTorch's graphs that are no operators.
+_TORCH_NODES = frozenset({"IO Node", "Parameter", "Buffer"})
+
+
 def _normalize(framework: str, op: str) -> str:
     """Return the name of an operator in the table: ``relu`` for ``aten::relu``."""
     if framework != "torch":
         return op
     if op.startswith("aten::"):
         return op.removeprefix("aten::")
+    if op.startswith(("prim::", "quantized::")) or op in _TORCH_NODES:
+        return op
     # The overload follows the name: aten.conv2d.default.
     return op.split(".")[1] if op.startswith("aten.") else ""
 
