@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.dashboards.graphs.graph_log import X
-from tests.web.conftest import board_fixture
+from tests.dashboards.graphs.graph_log import X, write_graph
+from tests.web.conftest import Serve, board_fixture
 from tests.web.graph_view import (
     build_network,
     get_node_point,
@@ -21,6 +21,7 @@ from tests.web.graph_view import (
     toggle_group,
     write_graph_log,
 )
+from tests.web.run_table import choose_from_menu
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = pytest.mark.browser
@@ -178,6 +179,35 @@ def test_export_images_and_node_lists(
     assert downloads["Export PNG"].startswith(b"\x89PNG")
     assert "net/block_1/Relu" in json.dumps(json.loads(downloads["JSON"]))
     assert downloads["DOT"].startswith(b"digraph")
+
+
+def test_downloads_have_the_display_name_of_the_run(
+    tmp_path: Path, serve: Serve, open_page: OpenPage
+) -> None:
+    write_graph(tmp_path / "log", build_network(blocks=1), "a/1")
+    page = open_page(f"{serve(tmp_path / 'log').address}?tab=graphs")
+    choose_from_menu(page, "a/1", "Rename")
+    page.get_by_role("textbox", name="New name for a/1").fill("wide: 50%")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Select a graph")).to_contain_text("wide: 50%")
+    names = []
+    for item in ("Export SVG", "JSON", "DOT"):
+        page.get_by_role("button", name="Export").click()
+        with page.expect_download() as download:
+            page.get_by_role("menuitem", name=re.compile(item)).click()
+        names.append(download.value.suggested_filename)
+    assert names == [f"wide_50_Run_graph.{kind}" for kind in ("svg", "json", "dot")]
+
+
+def test_settings_of_a_model_are_not_custom_data(
+    graph_board: str, open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = open_page(graph_board)
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "hidden_size": 768}')
+    page.get_by_label("Graph file").set_input_files(tmp_path / "config.json")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("the settings of a Hugging Face model (bert)")
+    expect(dialog).to_contain_text("open the safetensors file beside it")
 
 
 def test_open_local_file(graph_board: str, open_page: OpenPage, tmp_path: Path) -> None:

@@ -21,6 +21,10 @@ from tracklight.server.responses import describe_error
 NAMES = ["function.pb", "function.pbtxt", "saved_model.pb", "torch_export.onnx", "choice.onnx"]
 DATA = {name: (FILES / name).read_bytes() for name in NAMES}
 MODEL = json.loads((FILES / "keras2_sequential.json").read_bytes())["model"].encode()
+#: As transformers writes it; sizes and vocabulary shortened.
+BERT = json.dumps(
+    {"architectures": ["BertForMaskedLM"], "model_type": "bert", "hidden_size": 8}
+).encode()
 
 
 def pack(name: str, content: bytes) -> bytes:
@@ -103,6 +107,11 @@ def test_length_of_a_safetensors_header_may_look_like_another_format(magic: byte
         (b"\x0a" + bytes(7) + b'{"a": {"x"', "the header of the safetensors file is invalid"),
         (pack("config.json", MODEL)[:-30], "the archive is damaged"),
         (pack("config.json", b"{}"), "not a model's description"),
+        (BERT, "the settings of a Hugging Face model (BertForMaskedLM), but neither its weights"),
+        (pack("config.json", BERT), "open the safetensors file beside it"),
+        (b'{"_class_name": "UNet2DModel"}', "Hugging Face model (UNet2DModel)"),
+        (b'{"transformers_version": "5.2", "architectures": 3}', "Hugging Face model (5.2)"),
+        (b'{"metadata": {}, "weight_map": {"a": "b.safetensors"}}', "which file has which weights"),
         (b"hello world", "not a supported model file"),
         (b"\x08\x01\x08\x01", "it is not a supported model file"),
         (b"#" * 100_000, "not a supported model file"),

@@ -21,6 +21,7 @@ def test_json_has_every_node(open_graph: OpenGraph) -> None:
     nodes = json.loads(read_text(file))["nodes"]
     assert {node["name"]: node["inputs"] for node in nodes} == NET
     assert file.filename == "run-Run-graph.json"
+    assert client.request("file", title="Bäseline_1/2").filename == "Bäseline_1-2.json"
 
 
 def test_dot_draws_scopes_as_clusters(open_graph: OpenGraph) -> None:

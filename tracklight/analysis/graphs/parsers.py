@@ -11,6 +11,7 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -38,6 +39,7 @@ from tracklight.analysis.graphs.model_files.torchscript import is_torchscript, p
 from tracklight.analysis.graphs.model_files.weight_files import (
     HDF5_MAGIC,
     KERAS_CONFIG,
+    check_has_layers,
     is_safetensors,
     list_safetensors,
     parse_keras_archive,
@@ -163,7 +165,7 @@ def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
     if data.startswith(_ZIP_MAGIC):
         return _parse_archive
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-        return parse_keras
+        return _parse_json
     text = _find_text_head(data[:_HEAD_BYTES])
     if text is not None and is_stablehlo(text):
         return _parse_stablehlo_bytes
@@ -234,6 +236,7 @@ def _parse_archive(data: bytes) -> Graph:
     if list_safetensors(archive):
         return parse_safetensors_archive(archive)
     if KERAS_CONFIG in archive.names:
+        check_has_layers(archive.read_json(KERAS_CONFIG))
         return parse_keras_archive(archive, data)
     if archive.find("data.pkl"):
         raise FormatError(
@@ -250,6 +253,12 @@ def _parse_archive(data: bytes) -> Graph:
         "it is an archive, but neither a .keras file nor a model of torch.export (.pt2) or "
         "torch.jit.save; export it as one of them or as ONNX",
     )
+
+
+def _parse_json(data: bytes) -> Graph:
+    with suppress(ValueError, RecursionError):  # reported by the parser
+        check_has_layers(json.loads(data))
+    return parse_keras(data)
 
 
 def _parse_stablehlo_bytes(data: bytes) -> Graph:

@@ -222,7 +222,7 @@ class Graphs(Dashboard):
 
     def file(self, request: GraphFileRequest) -> Stream:
         """Download a graph or group with all nodes, as JSON or in Graphviz's DOT language."""
-        title = self._library.get_title(request.id)
+        title = request.title or self._library.get_title(request.id)
         return export_graph_file(self._library.open(request), request, title)
 
     def upload(self, request: UploadRequest) -> GraphRow:

@@ -28,6 +28,7 @@ from tracklight.analysis.graphs.graph_index import GraphIndex, Location, Subgrap
 from tracklight.analysis.graphs.groups import Child
 from tracklight.analysis.graphs.model_files.weight_files import (
     WeightStatistics,
+    check_has_layers,
     encode_npy,
     format_values,
     read_weights,
@@ -119,6 +120,12 @@ def _iter_json_rows(filename: str, text: str) -> Iterator[tuple[str, str, float]
         raise FormatError(
             "graphs.overlay_bad_json", "{file} is not valid JSON", file=filename
         ) from None
+    try:
+        check_has_layers(content)
+    except FormatError as error:
+        raise FormatError(
+            "graphs.cannot_show", 'cannot show "{name}": {error}', name=filename, error=error
+        ) from error
     if isinstance(content, list):
         for row in content:
             yield from _iter_record(row)

@@ -138,6 +138,8 @@ class GraphFileRequest(GraphRequest):
 
     group: NodePath = ""
     format: Literal["json", "dot"] = "json"
+    title: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    """What the file is called; by default the name of the run and the title of the graph."""
 
 
 class UploadRequest(msgspec.Struct):

@@ -2456,6 +2456,11 @@ export interface GraphFileRequest extends GraphRequest {
   readonly group?: string;
   /** Default: `"json"`. */
   readonly format?: 'json' | 'dot';
+  /**
+   * What the file is called; by default the name of the run and the title of the graph. Default:
+   * `""`.
+   */
+  readonly title?: string;
 }
 
 /** A graph by its `id` in the list of graphs; without `index` the last logged one. */

@@ -42,6 +42,9 @@ KERAS_CONFIG = "config.json"
 _MAX_KERAS_CONFIG_BYTES = 64 << 20
 #: The settings of a model of Hugging Face.
 _CONFIG = "config.json"
+#: Keys of JSON files of ``transformers``, ``diffusers`` and ``peft`` with settings.
+_SETTINGS_NAMES = ("model_type", "_class_name", "peft_type", "transformers_version")
+_SETTINGS_KEYS = frozenset({"architectures", "_diffusers_version", *_SETTINGS_NAMES})
 #: The op of a node that stands for a module.
 _MODULE = "Module"
 _TYPES = {
@@ -163,6 +166,32 @@ def parse_safetensors_archive(archive: ModelArchive) -> Graph:
     for name in list_safetensors(archive):
         _add_modules(builder, archive.read(name))
     return builder.build()
+
+
+def check_has_layers(content: Any) -> None:
+    """Refuse JSON files of Hugging Face, which are beside the files with the weights.
+
+    Raises:
+        FormatError: ``content`` has only settings, or only the names of files with weights.
+    """
+    if not isinstance(content, dict):
+        return
+    if isinstance(content.get("weight_map"), dict):
+        raise FormatError(
+            "graphs.weights_index",
+            "it lists which file has which weights; open one of the safetensors files, or a .zip "
+            "archive of them",
+        )
+    if not content.keys() & _SETTINGS_KEYS:
+        return
+    names = content.get("architectures")
+    candidates = [*(names if isinstance(names, list) else ()), *map(content.get, _SETTINGS_NAMES)]
+    raise FormatError(
+        "graphs.settings_only",
+        "it has the settings of a Hugging Face model ({name}), but neither its weights nor a "
+        "graph; open the safetensors file beside it, or a .zip archive of both",
+        name=next((name for name in candidates if name and isinstance(name, str)), "?"),
+    )
 
 
 def list_safetensors(archive: ModelArchive) -> list[str]:
