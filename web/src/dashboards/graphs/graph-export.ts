@@ -47,7 +47,13 @@ export function graphExportItems(graphs: GraphsState): MenuItem[][] {
   // The server streams the file to the browser's downloads.
   const download = (format: GraphFileRequest['format']): void => {
     if (catalog.reference)
-      downloadUrl(makeWireRequest('GET graphs/file', { ...catalog.reference, format, title: toFileName(title) }).path);
+      downloadUrl(
+        makeWireRequest('GET graphs/file', {
+          ...catalog.reference,
+          format,
+          title: toFileName(title),
+        }).path,
+      );
   };
   const files: MenuItem[] = [
     { label: m.exportJson, run: () => download('json') },
