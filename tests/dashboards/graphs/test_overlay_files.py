@@ -58,7 +58,7 @@ def test_plain_numbers_and_files_of_model_explorer_have_one_column() -> None:
         (b"[" * 100_000, "data.json is not valid JSON"),
         (
             b'{"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12}',
-            r"cannot show .data.json.: it has the settings of a Hugging Face model \(bert\), but neither",
+            r"it has the settings of a Hugging Face model \(bert\), but neither its weights",
         ),
         (b"", "data.json has no numbers by node"),
         (b"node,note\na,b\n", "data.json has no numbers by node"),
