@@ -15,7 +15,8 @@ from __future__ import annotations
 import glob
 import os
 import sys
-import types
+import types as python_types
+from collections.abc import Mapping
 from typing import Any
 
 from tracklight.analysis.predictors import ColumnPredictor, Predictions, Predictor
@@ -59,6 +60,7 @@ def read_table(
     max_rows: int = 1_000_000,
     sampling_ratio: float = 1.0,
     seed: int = 0,
+    types: Mapping[str, str] | None = None,
 ) -> DataTable:
     """Read a data file: TFRecord, CSV, JSON lines or Parquet.
 
@@ -67,6 +69,9 @@ def read_table(
         max_rows: Read at most this many rows.
         sampling_ratio: Read each row with this probability.
         seed: Seed of the sampling.
+        types: The types of columns by name, instead of the inferred ones: ``"integer"``,
+            ``"float"``, ``"boolean"``, ``"string"``, ``"image"`` or ``"bytes"``; with ``[]`` for
+            texts that are lists, such as ``red|green``.
 
     Returns:
         A table for `Session`. Its ``problems`` say what could not be read.
@@ -83,10 +88,10 @@ def read_table(
     if not paths:
         raise LogError(f'no file matches "{text}"')
     limits = ReadLimits(max_rows, sampling_ratio, seed=seed)
-    return read_files(paths, lambda name: open(name, "rb"), limits)
+    return read_files(paths, lambda name: open(name, "rb"), limits, types)
 
 
-class _CallableModule(types.ModuleType):
+class _CallableModule(python_types.ModuleType):
     """A module that can be called: ``tracklight.what_if(data, model=...)`` shows the page."""
 
     def __call__(

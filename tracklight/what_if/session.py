@@ -11,6 +11,7 @@ from tracklight.analysis.predictors import ColumnPredictor, Task, find_predictio
 from tracklight.analysis.predictors.python_models import Output, wrap_model
 from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn, make_column
+from tracklight.analysis.tables.conversion import convert_columns
 from tracklight.analysis.tables.objects import TableKind, detect_table_kind, to_table
 from tracklight.analysis.what_if.counterfactuals import (
     compute_distances,
@@ -54,6 +55,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         distance: A function by which rows can be compared, in the page and with
             ``distance="custom"``: it gets a row and a list of rows, as dictionaries, and returns
             the distance to each of them.
+        types: The types of columns by name, instead of the inferred ones, as in `read_table`.
 
     Raises:
         UsageError: The data are not a table, a column does not exist, or a model is invalid.
@@ -78,8 +80,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         output: Output = "probabilities",
         names: Sequence[str] | None = None,
         distance: RowDistance | None = None,
+        types: Mapping[str, str] | None = None,
     ) -> None:
-        table = to_table(data, names)
+        table = convert_columns(to_table(data, names), types)
         kind = detect_table_kind(data)
         if class_names is None and label is not None:
             class_names = _find_class_names(data, label)

@@ -12,7 +12,7 @@ import gzip
 import io
 import posixpath
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -26,6 +26,7 @@ from tracklight.analysis.tables.columns import (
     make_number_column,
     make_string_column,
 )
+from tracklight.analysis.tables.conversion import ITEM_SEPARATOR, convert_columns
 from tracklight.analysis.tables.examples import ExampleDecoder
 from tracklight.analysis.tables.objects import from_arrow
 from tracklight.errors import FormatError, LogError, Message, UsageError, import_optional
@@ -126,6 +127,7 @@ def read_files(
     paths: Sequence[str],
     open_file: Callable[[str], BinaryIO],
     limits: ReadLimits = DEFAULT_LIMITS,
+    types: Mapping[str, str] | None = None,
 ) -> DataTable:
     """Read data files with the same columns into one table.
 
@@ -136,6 +138,7 @@ def read_files(
         paths: The files.
         open_file: Opens a file for reading, or raises LogError.
         limits: How much to read.
+        types: The types of columns, instead of the inferred ones; see `convert_columns`.
 
     Raises:
         FormatError: A file does not have the format of its suffix.
@@ -154,7 +157,7 @@ def read_files(
     for path in paths:
         try:
             with open_file(path) as stream:
-                tables.append(_read_file(path, stream, limiter))
+                tables.append(_read_file(path, stream, limiter, types or {}))
         except FormatError as error:
             raise FormatError(
                 "data.cannot_read", 'cannot read "{path}": {error}', path=path, error=error
@@ -169,6 +172,7 @@ def read_files(
         if limiter.is_full:
             break
     joined = _join_files(paths, tables)
+    joined = convert_columns(joined, types)
     problems = [problem for table in tables for problem in table.messages]
     problems += [limiter.problem] if limiter.problem else []
     return DataTable(joined.columns.values(), row_count=len(joined), problems=problems)
@@ -191,11 +195,13 @@ def _join_files(paths: Sequence[str], tables: Sequence[DataTable]) -> DataTable:
         ) from None
 
 
-def _read_file(path: str, stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
+def _read_file(
+    path: str, stream: BinaryIO, limiter: _RowLimiter, types: Mapping[str, str]
+) -> DataTable:
     name = posixpath.basename(path.replace("\\", "/")).lower()
     suffix = posixpath.splitext(name.removesuffix(".gz"))[1]
     if suffix in (".csv", ".tsv"):
-        return _read_csv(_unzip(stream), "\t" if suffix == ".tsv" else ",", limiter)
+        return _read_csv(_unzip(stream), "\t" if suffix == ".tsv" else ",", limiter, types)
     if suffix in (".jsonl", ".ndjson"):
         return _read_json_lines(_unzip(stream), limiter)
     if suffix == ".parquet":
@@ -274,7 +280,9 @@ def _is_record_header(head: bytes) -> bool:
 # ---- CSV
 
 
-def _read_csv(stream: BinaryIO, separator: str, limiter: _RowLimiter) -> DataTable:
+def _read_csv(
+    stream: BinaryIO, separator: str, limiter: _RowLimiter, types: Mapping[str, str]
+) -> DataTable:
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="backslashreplace", newline="")
     csv.field_size_limit(_MAX_CELL_BYTES)
     reader = csv.reader(text, delimiter=separator, skipinitialspace=True)
@@ -294,9 +302,32 @@ def _read_csv(stream: BinaryIO, separator: str, limiter: _RowLimiter) -> DataTab
                 break
     except (csv.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError("data.damaged", "it is damaged: {error}", error=error) from None
-    columns = [builder.finish() for builder in builders]
+    finally:
+        text.detach()  # the caller closes the file
+    columns = [builder.finish(keep_text=name in types) for name, builder in
+               zip(names, builders, strict=True)]  # fmt: skip
     row_count = len(columns[0]) if columns else 0
-    return DataTable(columns, row_count=row_count, problems=problems.list_messages())
+    messages = [*problems.list_messages(), *_list_text_lists(columns, types)]
+    return DataTable(columns, row_count=row_count, problems=messages)
+
+
+def _list_text_lists(columns: Sequence[DataColumn], types: Mapping[str, str]) -> list[Message]:
+    """Say which texts look like lists. They stay texts, as only numbers are certainly lists."""
+    found = [
+        column.name
+        for column in columns
+        if column.type == "string"
+        and column.name not in types
+        and 2 * sum(ITEM_SEPARATOR in text for text in column.categories) > len(column.categories)
+    ]
+    return [
+        Message.format(
+            "data.text_lists",
+            '"{column}" has texts with "|"; give it the type "string[]" to read lists',
+            column=name,
+        )
+        for name in found
+    ]
 
 
 def _read_header(reader: Iterator[list[str]]) -> list[str]:
@@ -368,13 +399,15 @@ class _TextColumnBuilder:
         codes = [numbers.setdefault(cell, len(numbers)) for cell in cells]
         self._codes.append(np.array(codes, np.int32))
 
-    def finish(self) -> DataColumn:
+    def finish(self, keep_text: bool = False) -> DataColumn:
         codes = np.concatenate(self._codes) if self._codes else np.empty(0, np.int32)
-        return parse_text_column(self._name, codes, list(self._numbers))
+        return parse_text_column(self._name, codes, list(self._numbers), keep_text)
 
 
-def parse_text_column(name: str, codes: np.ndarray[Any, Any], texts: Sequence[str]) -> DataColumn:
-    """Infer the type of a column of text cells, and convert it.
+def parse_text_column(
+    name: str, codes: np.ndarray[Any, Any], texts: Sequence[str], keep_text: bool = False
+) -> DataColumn:
+    """Infer the type of a column of text cells, and convert it, unless it stays text.
 
     A column is numeric if all its cells are numbers or missing, boolean if all are ``true`` or
     ``false``, and a list of numbers if all cells are numbers separated by ``|``.
@@ -383,8 +416,10 @@ def parse_text_column(name: str, codes: np.ndarray[Any, Any], texts: Sequence[st
     is_missing = np.array([text in _MISSING_TEXTS for text in stripped], np.bool_)
     present = [text for text, missing in zip(stripped, is_missing, strict=True) if not missing]
     missing_rows = is_missing[codes] if len(codes) else np.empty(0, np.bool_)
-    numbers = _parse_numbers(present)
-    if numbers is None and present and {text.lower() for text in present} <= {"true", "false"}:
+    numbers = None if keep_text else _parse_numbers(present)
+    if keep_text:
+        present = []
+    elif numbers is None and present and {text.lower() for text in present} <= {"true", "false"}:
         numbers = np.array([text.lower() == "true" for text in present], np.bool_)
     if numbers is not None and present:
         by_text = np.zeros(len(texts), numbers.dtype)

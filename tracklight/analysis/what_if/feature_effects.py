@@ -110,12 +110,18 @@ def make_grid(
         )
     if column.is_list:
         length = column.find_list_length()
-        if index is None or length is None or not 0 <= index < length:
+        if length is None:
+            raise UsageError(
+                "what_if.list_lengths",
+                '"{column}" has lists of different lengths, whose items cannot be varied',
+                column=column.name,
+            )
+        if index is None or not 0 <= index < length:
             raise UsageError(
                 "what_if.list_item",
                 '"{column}" is a list; choose one of its {count} items',
                 column=column.name,
-                count=length or 0,
+                count=length,
             )
         column = _get_item_column(column, index, length)
     if values is not None:

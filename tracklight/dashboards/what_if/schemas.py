@@ -121,12 +121,17 @@ ModelSpec = GrpcModel | RestModel | KserveModel | JsonModel | FileModel | Column
 
 
 class DataFilesRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Data files to read; ``*`` matches several files with the same columns."""
+    """Data files to read; ``*`` matches several files with the same columns.
+
+    ``types`` are the types of columns by name instead of the inferred ones, such as ``string``, or
+    ``string[]`` for lists in texts.
+    """
 
     path: Name
     max_rows: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] = 1_000_000
     sampling_ratio: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
     seed: Seed = 0
+    types: dict[Name, Name] = {}
 
 
 class ReadAheadRequest(DataFilesRequest):

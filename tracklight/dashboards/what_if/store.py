@@ -287,7 +287,7 @@ class SessionStore:
     def _read(self, request: DataFilesRequest) -> DataTable:
         paths = self._files.expand(request.path)
         limits = ReadLimits(request.max_rows, request.sampling_ratio, seed=request.seed)
-        return read_files(paths, self._files.open, limits)
+        return read_files(paths, self._files.open, limits, request.types)
 
     def read_ahead(self, request: ReadAheadRequest) -> bool:
         """Start to read files that are opened next, unless a session has them already.
@@ -487,4 +487,5 @@ def _make_file(root: str, path: str) -> DataFile:
 
 
 def _make_read_key(request: DataFilesRequest) -> tuple[object, ...]:
-    return (request.path, request.max_rows, request.sampling_ratio, request.seed)
+    limits = (request.max_rows, request.sampling_ratio, request.seed)
+    return (request.path, *limits, tuple(sorted(request.types.items())))

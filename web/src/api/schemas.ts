@@ -7389,6 +7389,8 @@ export interface OpenRequest {
   readonly sampling_ratio?: number;
   /** Default: `0`. */
   readonly seed?: number;
+  /** Default: `{}`. */
+  readonly types?: Readonly<Record<string, string>>;
   readonly label?: string | null;
   /** Default: `[]`. */
   readonly prediction?: readonly string[];
@@ -7512,6 +7514,8 @@ export interface ReadAheadRequest {
   readonly sampling_ratio?: number;
   /** Default: `0`. */
   readonly seed?: number;
+  /** Default: `{}`. */
+  readonly types?: Readonly<Record<string, string>>;
   /** Default: `""`. */
   readonly session?: string;
 }
