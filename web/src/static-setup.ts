@@ -12,7 +12,7 @@ import {
   hparamsHandlers,
   profileHandlers,
   whatIfHandlers,
-} from './static-handlers';
+} from './dashboards/static-handlers';
 import { fairnessHandlers } from './dashboards/fairness/static-fairness';
 import { histogramHandlers } from './dashboards/histograms/query';
 import { prCurveHandlers } from './dashboards/pr_curves/query';

@@ -20,7 +20,7 @@ import {
   getOpLabel,
 } from './labels';
 import { isSameSelection, type Selection, selectionCodec } from './debugger-state.svelte';
-import { selectAlerts, selectEvents } from '../../static-handlers';
+import { selectAlerts, selectEvents } from '../static-handlers';
 
 describe('labels', () => {
   const alert: HealthAlert = {

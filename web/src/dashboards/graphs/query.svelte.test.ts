@@ -20,7 +20,7 @@ import type { Codec } from '../../lib/codecs';
 import type { Context } from '../../plugin/context';
 import { createGraphParams, GraphCatalog } from './graph-catalog.svelte';
 import { GraphQueries } from './query.svelte';
-import { graphHandlers } from '../../static-handlers';
+import { graphHandlers } from '../static-handlers';
 
 vi.stubGlobal('innerWidth', 1440);
 

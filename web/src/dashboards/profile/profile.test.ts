@@ -28,7 +28,7 @@ import {
   makeSqlExport,
   makeSqlRows,
 } from './tools/sql-result';
-import { profileHandlers } from '../../static-handlers';
+import { profileHandlers } from '../static-handlers';
 
 describe('captures', () => {
   it('leaves default values out of requests', () => {

@@ -1,5 +1,5 @@
 /** What a static export answers for dashboards whose requests it has only in part. */
-import { NotExportedError } from './api/errors';
+import { NotExportedError } from '../api/errors';
 import type {
   CompareDumpsResponse,
   CompareRecordingsResponse,
@@ -20,10 +20,10 @@ import type {
   StaticGraph,
   StaticSession,
   StaticTimeline,
-} from './api/schemas';
-import type { ExportContents, StaticHandlers } from './api/static/static-transport';
-import { encodeQuery } from './api/transport';
-import { makeBodyPath } from './dashboards/graphs/graph-model';
+} from '../api/schemas';
+import type { ExportContents, StaticHandlers } from '../api/static/static-transport';
+import { encodeQuery } from '../api/transport';
+import { makeBodyPath } from './graphs/graph-model';
 
 const DEFAULT_ROWS = 200;
 
