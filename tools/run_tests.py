@@ -11,9 +11,10 @@ The suite is split into groups, each a pytest run with processes of its own:
 The quick tier runs ``unit`` without slow tests and the browser smoke test; the full tier runs
 everything. Groups run side by side as long as there are not more than `MAX_WORKERS` workers,
 because browser tests and tests of subprocesses leave a processor idle for a third of their time.
-The end of the output merges all groups: every skip with its reason, the slowest tests, the failed
-tests with their messages, leaked processes and one line of totals. The exit status is 1 if
-anything failed.
+Ray needs a processor to itself while it starts: short groups wait to run beside those on Ray, so
+that the other processor is busy to the end. The end of the output merges all groups: every skip
+with its reason, the slowest tests, the failed tests with their messages, leaked processes and one
+line of totals. The exit status is 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ SLOWEST = 20
 MAX_MESSAGE = 300
 #: A group that takes longer is killed.
 MAX_GROUP_S = 3600.0
-#: Workers of all groups that run at the same time. Each waits for part of its time, for a browser
-#: or a process that it started.
-MAX_WORKERS = 2 * max(os.cpu_count() or 1, 2)
+#: Workers of all groups that run at the same time: those of `browser`, `unit` and a long group on
+#: two processors. Each waits for part of its time, for a browser or a process that it started.
+MAX_WORKERS = 2 * max(os.cpu_count() or 1, 2) + 1
 #: Set for every process of a run, so that those that outlive it can be found.
 SESSION_VARIABLE = "TRACKLIGHT_TEST_SESSION"
 
@@ -89,6 +90,8 @@ class Group:
     #: Ray gives its processes 15 seconds to start, and programs find each other's clusters: a group
     #: that starts Ray runs beside one other worker at most, which does not start Ray.
     starts_ray: bool = False
+    #: The group is short, and waits to run beside one that starts Ray.
+    waits_for_ray: bool = False
 
     @property
     def load(self) -> int:
@@ -97,23 +100,25 @@ class Group:
 
 
 def list_groups() -> list[Group]:
-    """Return all groups; those that take longest are first."""
-    groups = [
+    """Return all groups in the order in which they start if they can."""
+    first = [
         Group("browser", ("tests/web",), True),
         Group("unit", ("tests", "--ignore=tests/web", "--ignore=tests/frameworks"), True),
     ]
-    folders = [folder for folder in FRAMEWORKS.iterdir() if folder.is_dir()]
-    folders.sort(key=lambda folder: (folder.name not in LONG_GROUPS, folder.name))
-    folders.sort(key=lambda folder: folder.name == "ray")
-    for folder in folders:
-        if any(folder.glob("test_*.py")):
-            path = f"tests/frameworks/{folder.name}"
-            # Importing a framework takes seconds in every worker, and so does starting Ray.
-            is_ray = folder.name == "ray"
-            groups.append(Group(folder.name, (path,), workers=1, starts_ray=is_ray))
-    shard_paths = ("--cluster=local:2", *SHARD_TESTS)
-    groups.append(Group("ray-shards", shard_paths, workers=1, starts_ray=True))
-    return groups
+    on_ray = [Group("ray-shards", ("--cluster=local:2", *SHARD_TESTS), workers=1, starts_ray=True)]
+    short = []
+    for folder in sorted(folder for folder in FRAMEWORKS.iterdir() if folder.is_dir()):
+        if not any(folder.glob("test_*.py")):
+            continue
+        # Importing a framework takes seconds in every worker, and so does starting Ray.
+        path = f"tests/frameworks/{folder.name}"
+        if folder.name in LONG_GROUPS:
+            first.append(Group(folder.name, (path,), workers=1))
+        elif folder.name == "ray":
+            on_ray.append(Group(folder.name, (path,), workers=1, starts_ray=True))
+        else:
+            short.append(Group(folder.name, (path,), workers=1, waits_for_ray=True))
+    return [*first, *on_ray, *short]
 
 
 @dataclass
@@ -222,14 +227,14 @@ def print_lines(name: str, lines: Iterable[str]) -> None:
 
 
 def run_groups(groups: list[Group], tier: str, options: list[str]) -> Report:
-    """Run groups side by side, the first ones first."""
+    """Run groups side by side, the first ones that can start first."""
     report = Report()
     waiting = list(groups)
     running: dict[Future[tuple[int, list[str]]], Group] = {}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(len(groups) or 1) as executor:
         while waiting or running:
             for group in list(waiting):
-                if can_start(group, running.values()):
+                if can_start(group, running.values(), waiting):
                     waiting.remove(group)
                     print(f"--- {group.name} ---", flush=True)
                     junit = Path(folder) / f"{group.name}.xml"
@@ -242,8 +247,20 @@ def run_groups(groups: list[Group], tier: str, options: list[str]) -> Report:
     return report
 
 
-def can_start(group: Group, running: Collection[Group]) -> bool:
-    return not running or sum(other.load for other in running) + group.load <= MAX_WORKERS
+def can_start(group: Group, running: Collection[Group], waiting: Collection[Group] = ()) -> bool:
+    """Return whether a group may start beside those that are running.
+
+    Args:
+        group: The group.
+        running: The groups that are running.
+        waiting: The groups that have not started.
+    """
+    if not running:
+        return True
+    if group.waits_for_ray and not any(other.starts_ray for other in running):
+        if any(other.starts_ray for other in waiting):
+            return False
+    return sum(other.load for other in running) + group.load <= MAX_WORKERS
 
 
 def iter_leaked(session: str) -> Iterator[psutil.Process]:

@@ -22,11 +22,13 @@ def test_a_group_with_too_many_workers_runs_alone() -> None:
     assert not can_start(group, [Group("other", (), workers=1)])
 
 
+def find_groups(*names: str) -> list[Group]:
+    groups = {group.name: group for group in list_groups()}
+    return [groups[name] for name in names]
+
+
 def test_a_group_that_starts_ray_runs_beside_one_worker() -> None:
-    ray, shards, torch, browser = (
-        next(group for group in list_groups() if group.name == name)
-        for name in ("ray", "ray-shards", "torch", "browser")
-    )
+    ray, shards, torch, browser = find_groups("ray", "ray-shards", "torch", "browser")
     assert not can_start(shards, [ray])
     assert not can_start(ray, [shards])
     assert not can_start(browser, [ray])
@@ -37,11 +39,26 @@ def test_a_group_that_starts_ray_runs_beside_one_worker() -> None:
     assert can_start(ray, [])
 
 
-def test_every_framework_has_a_group_and_long_ones_start_first() -> None:
+def test_short_groups_wait_to_run_beside_ray() -> None:
+    browser, torch, jax, ray = find_groups("browser", "torch", "jax", "ray")
+    assert not can_start(torch, [browser], waiting=[ray, jax])
+    assert can_start(torch, [ray], waiting=[jax])
+    assert can_start(torch, [browser, jax], waiting=[])
+    assert can_start(torch, [], waiting=[ray])
+
+
+def test_long_groups_start_together() -> None:
+    browser, unit, subprocesses = list_groups()[:3]
+    assert [group.name for group in (browser, unit, subprocesses)] == [
+        *("browser", "unit", "subprocesses")
+    ]
+    assert can_start(subprocesses, [browser, unit], waiting=list_groups()[3:])
+
+
+def test_every_framework_has_a_group() -> None:
     names = [group.name for group in list_groups()]
-    assert {"jax", "ray", "subprocesses", "tensorflow", "torch"} < set(names)
-    assert names[:3] == ["browser", "unit", "subprocesses"]
-    assert names[-2:] == ["ray", "ray-shards"]
+    assert {"jax", "ray", "ray-shards", "subprocesses", "tensorflow", "torch"} < set(names)
+    assert len(names) == len(set(names))
 
 
 def test_summary_ends_with_the_failed_tests(
