@@ -13,6 +13,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -60,9 +61,21 @@ def gallery_url() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture
-def gallery(gallery_url: str, open_page: Callable[..., Page]) -> Page:
-    return open_page(gallery_url)
+def gallery_fixture(query: str = "") -> Any:
+    """Return a fixture that opens a part of the gallery; all of it takes a second to load."""
+
+    @pytest.fixture
+    def page(gallery_url: str, open_page: Callable[..., Page]) -> Page:
+        return open_page(gallery_url + query)
+
+    return page
+
+
+gallery = gallery_fixture()
+charts = gallery_fixture("?examples=charts&theme=light")
+controls = gallery_fixture("?examples=controls&theme=light")
+menus = gallery_fixture("?examples=menus&theme=light")
+tables = gallery_fixture("?examples=tables&theme=light")
 
 
 def drawn_gallery_chart(page: Page, name: str, theme: str = "light") -> Locator:
@@ -91,10 +104,11 @@ def drag(page: Page, chart: Locator, start: tuple[float, float], end: tuple[floa
     page.mouse.up()
 
 
-def test_lines_are_drawn_in_their_colors(gallery: Page) -> None:
+def test_lines_are_drawn_in_their_colors(gallery_url: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{gallery_url}?examples=charts")
     for theme in ("light", "dark"):
-        expect_blue(drawn_gallery_chart(gallery, "restart", theme))
-        assert drawn_gallery_chart(gallery, "nothing", theme).evaluate(COUNT_PIXELS, BLUE) == 0
+        expect_blue(drawn_gallery_chart(page, "restart", theme))
+        assert drawn_gallery_chart(page, "nothing", theme).evaluate(COUNT_PIXELS, BLUE) == 0
 
 
 def expect_blue(chart: Locator) -> None:
@@ -102,58 +116,58 @@ def expect_blue(chart: Locator) -> None:
 
 
 def test_canvas_uses_device_pixel_ratio(gallery_url: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(gallery_url, device_scale_factor=2)
+    page = open_page(f"{gallery_url}?examples=charts&theme=light", device_scale_factor=2)
     chart = drawn_gallery_chart(page, "restart")
     width = round(2 * get_stable_box(chart).width)
     canvas = chart.locator("canvas").first
     wait_for_value(page, lambda: canvas.evaluate("canvas => canvas.width"), width)
 
 
-def test_drag_zooms_and_double_click_resets(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "learning rate")
+def test_drag_zooms_and_double_click_resets(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "learning rate")
     initial = chart.get_attribute("aria-label")
     assert initial and "x axis 0 to 10,000" in initial
-    drag(gallery, chart, (0.4, 0.2), (0.7, 0.6))
+    drag(charts, chart, (0.4, 0.2), (0.7, 0.6))
     expect(chart).not_to_have_attribute("aria-label", re.compile("x axis 0 to 10,000"))
     expect(chart).to_have_attribute("aria-label", re.compile("x axis"))
     chart.dblclick()
     expect(chart).to_have_attribute("aria-label", initial)
 
 
-def test_wheel_scrolls_and_ctrl_wheel_zooms(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "learning rate")
+def test_wheel_scrolls_and_ctrl_wheel_zooms(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "learning rate")
     initial = chart.get_attribute("aria-label")
     assert initial
     chart.hover()
-    before = gallery.evaluate(SCROLL_TOP)
-    gallery.mouse.wheel(0, 60)
-    gallery.evaluate(WAIT_FOR_SCROLL, before + 60)
+    before = charts.evaluate(SCROLL_TOP)
+    charts.mouse.wheel(0, 60)
+    charts.evaluate(WAIT_FOR_SCROLL, before + 60)
     expect(chart).to_have_attribute("aria-label", initial)
-    gallery.keyboard.down("Control")
-    gallery.mouse.wheel(0, -120)
-    gallery.keyboard.up("Control")
+    charts.keyboard.down("Control")
+    charts.mouse.wheel(0, -120)
+    charts.keyboard.up("Control")
     expect(chart).not_to_have_attribute("aria-label", initial)
-    assert gallery.evaluate(SCROLL_TOP) == before + 60
+    assert charts.evaluate(SCROLL_TOP) == before + 60
 
 
-def test_shift_drag_pans(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "learning rate")
-    gallery.keyboard.down("Shift")
-    drag(gallery, chart, (0.3, 0.5), (0.8, 0.5))
-    gallery.keyboard.up("Shift")
+def test_shift_drag_pans(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "learning rate")
+    charts.keyboard.down("Shift")
+    drag(charts, chart, (0.3, 0.5), (0.8, 0.5))
+    charts.keyboard.up("Shift")
     expect(chart).to_have_attribute("aria-label", re.compile("x axis \N{MINUS SIGN}"))
 
 
-def test_new_points_keep_the_zoom(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "growing")
+def test_new_points_keep_the_zoom(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "growing")
     initial = chart.get_attribute("aria-label")
     assert initial
-    more = gallery.get_by_role("button", name="More points").first
+    more = charts.get_by_role("button", name="More points").first
     more.click()
     expect(chart).not_to_have_attribute("aria-label", initial)
     grown = chart.get_attribute("aria-label")
     assert grown
-    drag(gallery, chart, (0.3, 0.3), (0.6, 0.7))
+    drag(charts, chart, (0.3, 0.3), (0.6, 0.7))
     expect(chart).not_to_have_attribute("aria-label", grown)
     zoomed = chart.get_attribute("aria-label")
     assert zoomed
@@ -162,75 +176,75 @@ def test_new_points_keep_the_zoom(gallery: Page) -> None:
     expect(chart).to_have_attribute("aria-label", zoomed)
 
 
-def test_hover_shows_values_under_the_cursor(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "learning rate")
+def test_hover_shows_values_under_the_cursor(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "learning rate")
     box = get_stable_box(chart)
-    gallery.mouse.move(*box.center)
-    table = gallery.get_by_role("table", name="Values under the cursor").first
+    charts.mouse.move(*box.center)
+    table = charts.get_by_role("table", name="Values under the cursor").first
     expect(table.get_by_role("row")).to_have_count(3)
-    for run, (step, value) in enumerate(read_values(gallery)):
+    for run, (step, value) in enumerate(read_values(charts)):
         assert 4000 < step < 6000
         # The value that samples.ts computes for point number `at` of a run.
         at = round(step / 10_000 * 120)
         assert value == pytest.approx(10 ** (-2 - 0.25 * run - 1.6 * at / 121), rel=1e-3)
 
 
-def test_arrow_keys_move_the_cursor(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "learning rate")
+def test_arrow_keys_move_the_cursor(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "learning rate")
     chart.focus()
-    gallery.keyboard.press("End")
-    wait_for_value(gallery, lambda: read_values(gallery)[0][0], 10_000)
-    gallery.keyboard.press("ArrowLeft")
-    wait_for_value(gallery, lambda: read_values(gallery)[0][0], 9_917)
-    gallery.keyboard.press("ArrowLeft")
-    wait_for_value(gallery, lambda: read_values(gallery)[0][0], 9_833)
-    gallery.keyboard.press("Home")
-    gallery.keyboard.press("ArrowRight")
+    charts.keyboard.press("End")
+    wait_for_value(charts, lambda: read_values(charts)[0][0], 10_000)
+    charts.keyboard.press("ArrowLeft")
+    wait_for_value(charts, lambda: read_values(charts)[0][0], 9_917)
+    charts.keyboard.press("ArrowLeft")
+    wait_for_value(charts, lambda: read_values(charts)[0][0], 9_833)
+    charts.keyboard.press("Home")
+    charts.keyboard.press("ArrowRight")
     first = (83, pytest.approx(10 ** (-2 - 1.6 / 121), rel=1e-3))
-    wait_for_value(gallery, lambda: read_values(gallery)[0], first)
+    wait_for_value(charts, lambda: read_values(charts)[0], first)
 
 
-def test_keys_zoom_and_reset(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "growing")
+def test_keys_zoom_and_reset(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "growing")
     initial = chart.get_attribute("aria-label")
     assert initial and "x axis 0 to 10,000" in initial
     chart.focus()
-    gallery.keyboard.press("+")
+    charts.keyboard.press("+")
     expect(chart).to_have_attribute("aria-label", re.compile("x axis 1,667 to 8,333"))
-    gallery.keyboard.press("-")
-    gallery.keyboard.press("-")
-    gallery.keyboard.press("0")
+    charts.keyboard.press("-")
+    charts.keyboard.press("-")
+    charts.keyboard.press("0")
     expect(chart).to_have_attribute("aria-label", initial)
 
 
-def test_drag_selects_a_range(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "range")
-    range_text = gallery.get_by_label("Range", exact=True).first
+def test_drag_selects_a_range(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "range")
+    range_text = charts.get_by_label("Range", exact=True).first
     expect(range_text).to_have_text("3000 to 6000")
-    drag(gallery, chart, (0.2, 0.5), (0.9, 0.6))
+    drag(charts, chart, (0.2, 0.5), (0.9, 0.6))
     expect(range_text).not_to_have_text("3000 to 6000")
     start, _, stop = range_text.inner_text().partition(" to ")
     assert 0 < int(start) < 3000
     assert 8000 < int(stop) < 10_000
 
 
-def test_escape_cancels_a_drag(gallery: Page) -> None:
-    chart = drawn_gallery_chart(gallery, "learning rate")
+def test_escape_cancels_a_drag(charts: Page) -> None:
+    chart = drawn_gallery_chart(charts, "learning rate")
     initial = chart.get_attribute("aria-label")
     assert initial
     box = get_stable_box(chart)
-    gallery.mouse.move(box.x + 100, box.y + 50)
-    gallery.mouse.down()
-    gallery.mouse.move(box.x + 200, box.y + 120, steps=3)
-    gallery.keyboard.press("Escape")
-    gallery.mouse.up()
+    charts.mouse.move(box.x + 100, box.y + 50)
+    charts.mouse.down()
+    charts.mouse.move(box.x + 200, box.y + 120, steps=3)
+    charts.keyboard.press("Escape")
+    charts.mouse.up()
     expect(chart).to_have_attribute("aria-label", initial)
 
 
-def test_export_svg(gallery: Page, tmp_path: Path) -> None:
-    drawn_gallery_chart(gallery, "validation/accuracy")
-    with gallery.expect_download() as download:
-        gallery.get_by_role("button", name="SVG").first.click()
+def test_export_svg(charts: Page, tmp_path: Path) -> None:
+    drawn_gallery_chart(charts, "validation/accuracy")
+    with charts.expect_download() as download:
+        charts.get_by_role("button", name="SVG").first.click()
     download.value.save_as(tmp_path / "chart.svg")
     root = ElementTree.parse(tmp_path / "chart.svg").getroot()
     assert root.tag == f"{SVG}svg"
@@ -242,10 +256,10 @@ def test_export_svg(gallery: Page, tmp_path: Path) -> None:
     assert strokes.count("#5f8dd3") == 3
 
 
-def test_export_png(gallery: Page, tmp_path: Path) -> None:
-    drawn_gallery_chart(gallery, "validation/accuracy")
-    with gallery.expect_download() as download:
-        gallery.get_by_role("button", name="PNG").first.click()
+def test_export_png(charts: Page, tmp_path: Path) -> None:
+    drawn_gallery_chart(charts, "validation/accuracy")
+    with charts.expect_download() as download:
+        charts.get_by_role("button", name="PNG").first.click()
     download.value.save_as(tmp_path / "chart.png")
     content = (tmp_path / "chart.png").read_bytes()
     assert content[:8] == b"\x89PNG\r\n\x1a\n"
@@ -277,8 +291,8 @@ def test_touch_tap_and_pinch(gallery_url: str, open_page: Callable[..., Page]) -
     expect(chart).not_to_have_attribute("aria-label", initial)
 
 
-def test_bars_show_the_first_and_count_the_rest(gallery: Page) -> None:
-    bars = gallery.get_by_role("group", name="light").get_by_role("group", name="bars")
+def test_bars_show_the_first_and_count_the_rest(charts: Page) -> None:
+    bars = charts.get_by_role("group", name="light").get_by_role("group", name="bars")
     expect(bars.get_by_role("listitem")).to_have_count(8)
     expect(bars.get_by_role("listitem").nth(5)).to_contain_text("NaN")
     expect(bars).to_contain_text("1 more")
@@ -288,28 +302,28 @@ def light(page: Page) -> Locator:
     return page.get_by_role("group", name="light", exact=True)
 
 
-def test_menu_has_one_tab_stop_and_typeahead(gallery: Page) -> None:
-    button = light(gallery).get_by_role("button", name="Menu", exact=True)
+def test_menu_has_one_tab_stop_and_typeahead(menus: Page) -> None:
+    button = light(menus).get_by_role("button", name="Menu", exact=True)
     button.press("Enter")
-    menu = gallery.get_by_role("menu", name="Card")
+    menu = menus.get_by_role("menu", name="Card")
     expect(menu.get_by_role("menuitem", name="Reset zoom")).to_be_focused()
     expect(menu.locator("button[tabindex='0']")).to_have_count(1)
-    gallery.keyboard.press("ArrowDown")
+    menus.keyboard.press("ArrowDown")
     expect(menu.get_by_role("menuitemcheckbox", name="Log scale")).to_be_focused()
-    gallery.keyboard.type("loc")
+    menus.keyboard.type("loc")
     expect(menu.get_by_role("menuitemcheckbox", name="Lock range")).to_be_focused()
-    gallery.keyboard.press("ArrowDown")  # The last item is disabled.
+    menus.keyboard.press("ArrowDown")  # The last item is disabled.
     expect(menu.get_by_role("menuitem", name="Reset zoom")).to_be_focused()
-    gallery.keyboard.press("Escape")
+    menus.keyboard.press("Escape")
     expect(menu).to_have_count(0)
     expect(button).to_be_focused()
 
 
-def test_menu_closes_when_the_focus_leaves_it(gallery: Page) -> None:
-    light(gallery).get_by_role("button", name="Menu", exact=True).press("Enter")
-    expect(gallery.get_by_role("menu", name="Card")).to_be_visible()
-    gallery.keyboard.press("Tab")
-    expect(gallery.get_by_role("menu", name="Card")).to_have_count(0)
+def test_menu_closes_when_the_focus_leaves_it(menus: Page) -> None:
+    light(menus).get_by_role("button", name="Menu", exact=True).press("Enter")
+    expect(menus.get_by_role("menu", name="Card")).to_be_visible()
+    menus.keyboard.press("Tab")
+    expect(menus.get_by_role("menu", name="Card")).to_have_count(0)
 
 
 def test_menu_follows_its_button_when_the_page_scrolls(gallery: Page) -> None:
@@ -325,44 +339,44 @@ def test_menu_follows_its_button_when_the_page_scrolls(gallery: Page) -> None:
     )
 
 
-def test_combobox_keeps_the_focus_and_names_the_active_option(gallery: Page) -> None:
-    button = light(gallery).get_by_role("button", name="Color: by lr")
+def test_combobox_keeps_the_focus_and_names_the_active_option(menus: Page) -> None:
+    button = light(menus).get_by_role("button", name="Color: by lr")
     button.click()
-    dialog = gallery.get_by_role("dialog", name="Color")
+    dialog = menus.get_by_role("dialog", name="Color")
     box = dialog.get_by_role("combobox", name="Search columns")
     expect(box).to_be_focused()
     box.fill("acc")
     expect(dialog.get_by_role("option")).to_have_count(1)
     active = box.get_attribute("aria-activedescendant")
     assert active
-    expect(gallery.locator(f'[id="{active}"]')).to_have_text("validation/accuracy")
+    expect(menus.locator(f'[id="{active}"]')).to_have_text("validation/accuracy")
     box.press("Enter")
     expect(dialog).to_have_count(0)
-    expect(light(gallery).get_by_role("button", name="Color: by acc")).to_be_focused()
+    expect(light(menus).get_by_role("button", name="Color: by acc")).to_be_focused()
 
 
-def test_combobox_reports_no_matches(gallery: Page) -> None:
-    light(gallery).get_by_role("button", name="Column", exact=True).click()
-    gallery.get_by_role("combobox", name="Search columns").fill("nowhere")
-    expect(gallery.get_by_text("No matches for “nowhere”")).to_be_visible()
+def test_combobox_reports_no_matches(menus: Page) -> None:
+    light(menus).get_by_role("button", name="Column", exact=True).click()
+    menus.get_by_role("combobox", name="Search columns").fill("nowhere")
+    expect(menus.get_by_text("No matches for “nowhere”")).to_be_visible()
 
 
-def test_icon_button_has_a_tooltip_for_pointer_and_keyboard(gallery: Page) -> None:
-    button = light(gallery).get_by_role("button", name="download", exact=True)
-    tooltip = gallery.locator(".element-tooltip")
+def test_icon_button_has_a_tooltip_for_pointer_and_keyboard(controls: Page) -> None:
+    button = light(controls).get_by_role("button", name="download", exact=True)
+    tooltip = controls.locator(".element-tooltip")
     button.hover()
     expect(tooltip).to_have_text("download")
-    gallery.mouse.move(0, 0)
+    controls.mouse.move(0, 0)
     expect(tooltip).to_have_count(0)
-    light(gallery).get_by_role("button", name="contrast", exact=True).focus()
-    gallery.keyboard.press("Tab")
+    light(controls).get_by_role("button", name="contrast", exact=True).focus()
+    controls.keyboard.press("Tab")
     expect(tooltip).to_have_text("copy")
-    gallery.keyboard.press("Escape")
+    controls.keyboard.press("Escape")
     expect(tooltip).to_have_count(0)
 
 
-def test_data_table_sorts_and_renders_only_visible_rows(gallery: Page) -> None:
-    table = light(gallery).get_by_role("table", name="Ops", exact=True)
+def test_data_table_sorts_and_renders_only_visible_rows(tables: Page) -> None:
+    table = light(tables).get_by_role("table", name="Ops", exact=True)
     table.scroll_into_view_if_needed()
     header = table.get_by_role("columnheader", name="Calls")
     expect(header).to_have_attribute("aria-sort", "none")
@@ -374,23 +388,26 @@ def test_data_table_sorts_and_renders_only_visible_rows(gallery: Page) -> None:
     assert table.get_by_role("row").count() < 40
 
 
-def test_dialog_returns_the_focus(gallery: Page) -> None:
-    button = light(gallery).get_by_role("button", name="Dialog…")
+def test_dialog_returns_the_focus(menus: Page) -> None:
+    button = light(menus).get_by_role("button", name="Dialog…")
     button.press("Enter")
-    dialog = gallery.get_by_role("dialog", name="Save layout")
+    dialog = menus.get_by_role("dialog", name="Save layout")
     expect(dialog.get_by_role("button", name="Save")).to_be_visible()
-    gallery.keyboard.press("Escape")
+    menus.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     expect(button).to_be_focused()
 
 
 @pytest.mark.parametrize("name", ["Menu", "Column", "Dialog…"])
-def test_open_layer_has_no_accessibility_violations(gallery: Page, name: str) -> None:
+def test_open_layer_has_no_accessibility_violations(
+    gallery_url: str, open_page: Callable[..., Page], name: str
+) -> None:
+    page = open_page(f"{gallery_url}?examples=menus")
     for theme in ("light", "dark"):
-        group = gallery.get_by_role("group", name=theme, exact=True)
+        group = page.get_by_role("group", name=theme, exact=True)
         group.get_by_role("button", name=name, exact=True).click()
-        assert list_violations(gallery) == []
-        gallery.keyboard.press("Escape")
+        assert list_violations(page) == []
+        page.keyboard.press("Escape")
 
 
 def list_violations(page: Page) -> list[str]:
@@ -407,8 +424,8 @@ def test_no_accessibility_violations(gallery: Page) -> None:
     assert list_violations(gallery) == []
 
 
-def test_list_of_measured_rows_reaches_every_row(gallery: Page) -> None:
-    group = gallery.get_by_role("group", name="light", exact=True)
+def test_list_of_measured_rows_reaches_every_row(tables: Page) -> None:
+    group = tables.get_by_role("group", name="light", exact=True)
     rows = group.get_by_role("list", name="Texts")
     rows.scroll_into_view_if_needed()
     expect(rows.get_by_text("Text 0:", exact=True)).to_be_visible()
@@ -417,7 +434,7 @@ def test_list_of_measured_rows_reaches_every_row(gallery: Page) -> None:
     last = rows.get_by_text(re.compile(r"^Text 499:"))
     scroll_down = "list => { list.scrollTop = list.scrollHeight; return true; }"
     wait_for_condition(
-        gallery, lambda: rows.evaluate(scroll_down) and last.count() == 1 and last.is_visible()
+        tables, lambda: rows.evaluate(scroll_down) and last.count() == 1 and last.is_visible()
     )
     tops = rows.get_by_role("listitem").evaluate_all(
         "rows => rows.map(row => [row.getBoundingClientRect().top,"

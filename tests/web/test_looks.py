@@ -56,10 +56,10 @@ def find_violations(page: Page, scope: str = "html") -> list[str]:
     return found
 
 
-def find_violations_of_texts(page: Page) -> list[str]:
+def find_violations_of_texts(page: Page, scope: str = "html") -> list[str]:
     """Return axe violations except those of color rules, for a second language."""
     disabled = {rule: {"enabled": False} for rule in COLOR_RULES}
-    return _run_axe(page, "html", rules=disabled)
+    return _run_axe(page, scope, rules=disabled)
 
 
 def _run_axe(page: Page, scope: str, **options: object) -> list[str]:
