@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.demo_log import get_demo_log
 from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.findings.summary import summarize
 from tracklight.analysis.profiles.kernels import measure_precision
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.cli.demo import write_demo
-from tracklight.cli.demo.sweep import GRID_TRIALS, TRIALS, GridTrial
+from tracklight.cli.demo.graphs import write_storyteller
+from tracklight.cli.demo.sweep import GRID_TRIALS, TRIALS, GridTrial, write_grid
 from tracklight.errors import UsageError
 from tracklight.formats import proto
 from tracklight.formats.summary import decode_event, parse_metadata
@@ -38,9 +40,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("demo")
-    write_demo(path, now=NOW)
-    return path
+    return get_demo_log(tmp_path_factory, now=NOW)
 
 
 def iter_events(run: Path) -> Iterator[Any]:
@@ -250,10 +250,16 @@ def read_all(folder: Path) -> dict[str, bytes]:
 @pytest.mark.slow
 def test_same_seed_gives_the_same_log(logdir: Path, tmp_path: Path) -> None:
     write_demo(tmp_path / "same", now=NOW)
-    write_demo(tmp_path / "other", seed=1, now=NOW)
 
     assert read_all(tmp_path / "same") == read_all(logdir)
-    assert read_all(tmp_path / "other") != read_all(logdir)
+
+
+def test_another_seed_gives_other_values(logdir: Path, tmp_path: Path) -> None:
+    write_grid(tmp_path / "grid", seed=1, now=NOW)
+    write_storyteller(tmp_path / "storyteller", seed=1, now=NOW)
+
+    for name in ("grid", "storyteller"):
+        assert read_all(tmp_path / name) != read_all(logdir / name)
 
 
 def test_rejects_a_directory_that_is_not_empty(tmp_path: Path) -> None:

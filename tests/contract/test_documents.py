@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.cli.test_demo_log import NOW
 from tests.contract.pages import PAGES, ROOT, list_anchors, list_links
-from tracklight.cli.demo import write_demo
+from tests.demo_log import get_demo_log
 
 
 def test_readme_is_short() -> None:
@@ -53,13 +54,15 @@ def test_every_code_span_is_closed(page: Path) -> None:
 
 
 @pytest.mark.slow
-def test_readme_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readme_example_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     pytest.importorskip("pandas")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    write_demo(Path("demo-logs"))
+    Path("demo-logs").symlink_to(get_demo_log(tmp_path_factory, now=NOW))
     names: dict[str, Any] = {}
     for example in examples:
         exec(compile(example, "README.md", "exec"), names)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from google.protobuf import text_format
 
-from tracklight.cli.demo import write_demo
+from tests.cli.test_demo_log import NOW
+from tests.demo_log import get_demo_log
 
 pytest.importorskip("tensorboard")
 
@@ -29,9 +30,7 @@ EVERYTHING = {
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("demo")
-    write_demo(path)
-    return path
+    return get_demo_log(tmp_path_factory, now=NOW)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from playwright.sync_api import (
 )
 
 import tracklight
+from tests.demo_log import get_demo_log
 from tests.server.waiting import wait_until
 from tests.web.chinese_log import write_chinese_log
 from tests.web.embedding_log import write_embedding_log
@@ -162,6 +163,15 @@ def board_fixture(
             yield address + query
 
     return address
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the demo log."""
+    board = Board(get_demo_log(tmp_path_factory), 0, "")
+    wait_until(board.is_read)
+    yield board.address
+    board.stop()
 
 
 #: Three short runs with scalars.

@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import board_fixture
-from tracklight.cli.demo import write_demo
-
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
 
 #: Dashboards by their name in the URL: the title of the tab, and a selector that must match.
@@ -39,8 +36,6 @@ DASHBOARDS = {
 
 #: What-If opens a data file, others show the log.
 QUERIES = {"what_if": "&wi-file=lending/applications.csv&wi-file-label=repaid"}
-
-demo = board_fixture(write_demo)
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)

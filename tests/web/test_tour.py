@@ -8,15 +8,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.conftest import board_fixture
 from tests.web.test_looks import find_violations, overflows
-from tracklight.cli.demo import write_demo
 
 pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-demo = board_fixture(write_demo, "module")
 
 #: The title of each step, and the dashboard that it opens. Without --data-dir, What-If has no data.
 STEPS = [
