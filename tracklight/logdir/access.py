@@ -447,12 +447,14 @@ class DataFiles:
         return self._files.open(path)
 
     def walk(self) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield each local root with a folder and the sorted names of its files; hidden folders
-        are left out."""
+        """Yield each local root with a folder and the sorted names of its files.
+
+        Hidden folders are left out, and names that are not UTF-8, which a page cannot send back.
+        """
         for root in self._local_roots:
             for folder, folders, files in os.walk(root):
-                folders[:] = sorted(name for name in folders if not name.startswith("."))
-                yield root, folder, sorted(files)
+                folders[:] = sorted(n for n in folders if not n.startswith(".") and _is_text(n))
+                yield root, folder, sorted(filter(_is_text, files))
 
     def expand(self, path: str) -> list[str]:
         """Return the file of a path, or those that match a pattern with ``*``.
@@ -465,7 +467,7 @@ class DataFiles:
         if is_url(path) or not glob.has_magic(path) or os.path.exists(path):
             return [path]
         paths = []
-        for match in sorted(glob.iglob(path)):
+        for match in sorted(filter(_is_text, glob.iglob(path))):
             self._check(match)
             paths.append(match)
             if len(paths) > MAX_FILES:
@@ -522,6 +524,15 @@ class DataFiles:
                 "files elsewhere",
                 path=path,
             ) from None
+
+
+def _is_text(path: str) -> bool:
+    """Return whether a path is UTF-8; other bytes are surrogates in Python."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _has_match(pattern: str) -> bool:

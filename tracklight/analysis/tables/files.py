@@ -30,7 +30,13 @@ from tracklight.analysis.tables.conversion import ITEM_SEPARATOR, convert_column
 from tracklight.analysis.tables.examples import ExampleDecoder
 from tracklight.analysis.tables.objects import from_arrow
 from tracklight.errors import FormatError, LogError, Message, UsageError, import_optional
-from tracklight.formats.tfrecord import HEADER_BYTES, Compression, iter_record_blocks, masked_crc32c
+from tracklight.formats.tfrecord import (
+    HEADER_BYTES,
+    MAX_RECORD_BYTES,
+    Compression,
+    iter_record_blocks,
+    masked_crc32c,
+)
 from tracklight.types import Int64
 from tracklight.util.memory import format_bytes, get_memory_size
 
@@ -90,6 +96,11 @@ class _RowLimiter:
         self._size_bytes = 0
         self.is_full = False
         self.problem: Message | None = None
+
+    @property
+    def max_record_bytes(self) -> int:
+        """The size of a record that is larger than all rows may be."""
+        return min(MAX_RECORD_BYTES, self._limits.max_bytes)
 
     def choose(self, count: int) -> Int64:
         """Return the indexes of the rows to read among the next ``count`` rows."""
@@ -223,7 +234,9 @@ def _read_tfrecord(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
     decoder = ExampleDecoder()
     problem: Message | None = None
     try:
-        for data, spans in iter_record_blocks(stream, compression=compression):
+        for data, spans in iter_record_blocks(
+            stream, compression=compression, max_record_bytes=limiter.max_record_bytes
+        ):
             rows = limiter.choose(len(spans))
             before = decoder.size_bytes
             decoder.add(data, spans[rows])
@@ -464,7 +477,7 @@ def _read_json_lines(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
         for index in limiter.choose(len(lines)).tolist():
             try:
                 rows.append(_flatten(decode(lines[index])))
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, RecursionError) as error:
                 raise FormatError(
                     "data.invalid_line",
                     "line {line} is not valid: {error}",

@@ -121,6 +121,8 @@ class Workspace:
         self.model_version = 0
         """Changes with the models and with repeated predictions, which are no edits."""
         self._models: dict[str, _ModelState] = {}
+        self._trackers: list[set[int]] = []
+        """Collect changed rows while a copy is predicted."""
         self._class_names = None if class_names is None else [str(name) for name in class_names]
         self._features = None if features is None else list(features)
         self._space: tuple[int, tuple[str, ...], DistanceSpace] | None = None
@@ -218,6 +220,7 @@ class Workspace:
         """Return a copy that later edits do not change; the models are shared."""
         copied = copy.copy(self)
         copied.history = list(self.history)
+        copied._trackers = []
         copied._models = {
             name: replace(
                 state,
@@ -359,6 +362,37 @@ class Workspace:
             self._update_predictions(state, rows, new)
         assert state.predictions is not None
         return state.predictions
+
+    def start_tracking(self) -> set[int]:
+        """Return a set that collects the rows that change from now on."""
+        tracker: set[int] = set()
+        self._trackers.append(tracker)
+        return tracker
+
+    def stop_tracking(self, tracker: set[int]) -> None:
+        """Stop collecting changed rows in a set of `start_tracking`."""
+        self._trackers = [each for each in self._trackers if each is not tracker]
+
+    def adopt_predictions(self, copied: Workspace, name: str, changed: set[int]) -> bool:
+        """Take the predictions of a snapshot, except those of rows that changed meanwhile.
+
+        Returns False if they do not fit any more, because models get other inputs now or the
+        classes have another order.
+        """
+        state = self._get_state(name)
+        theirs = copied._get_state(name)
+        if state.predictions is not None:
+            return True
+        if (
+            theirs.predictor is not state.predictor
+            or self.get_model_features(name) != copied.get_model_features(name)
+            or self._get_class_order(name) != copied._get_class_order(name)
+        ):
+            return False
+        state.predictions = theirs.predictions
+        state.dirty = set(changed)
+        state.failed.clear()
+        return True
 
     def predict_changes(self, name: str) -> Message | None:
         """Predict the changed rows; return why the model failed, or None.
@@ -759,6 +793,8 @@ class Workspace:
             self._mark_dirty(edit.row)
 
     def _mark_dirty(self, row: int) -> None:
+        for tracker in self._trackers:
+            tracker.add(row)
         for state in self._models.values():
             self._mark_row_dirty(state, row)
 

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from tracklight.analysis.jobs import Job, JobCancelledError, JobProgress, Jobs, make_job_key
+from tracklight.analysis.predictors import ReportRows
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables import DataTable
 from tracklight.analysis.what_if import feature_effects
@@ -110,10 +111,10 @@ class WhatIfJobs:
         name = workspace.get_model(request.model).name
 
         def compute(progress: JobProgress) -> JobResult:
+            report = partial(progress.step, PREDICTING)
+            _predict_first(session, name, report)
             with session.lock:
-                scores = workspace.predict(
-                    name, lambda done, total: progress.step(PREDICTING, done, total)
-                ).scores
+                scores = workspace.predict(name, report).scores
             return JobResult(_NO_STATUS, predicted_rows=len(scores))
 
         return self._start(session, "predict", compute, name)
@@ -249,9 +250,9 @@ class WhatIfJobs:
         """Return the nearest rows with another prediction, or the job that searches for them."""
         with session.lock:
             workspace = session.workspace.snapshot()
-            candidates = select_candidates(
-                workspace, request.model, request.row, _choose_threshold(workspace, request)
-            )
+        candidates = select_candidates(
+            workspace, request.model, request.row, _choose_threshold(workspace, request)
+        )
         if request.search_edits:
             workspace.check_can_predict(request.model)
 
@@ -323,6 +324,25 @@ class WhatIfJobs:
                 "what_if.job_gone", "the server does not have this job any more; start it again"
             )
         return job
+
+
+def _predict_first(session: OpenSession, name: str, report: ReportRows) -> None:
+    """Predict all rows if there are no predictions yet, without a lock while the model works."""
+    workspace = session.workspace
+    is_done = False
+    while not is_done:
+        with session.lock:
+            if workspace.has_predictions(name):
+                return
+            copied = workspace.snapshot()
+            changed = workspace.start_tracking()
+        try:
+            copied.predict(name, report)
+            with session.lock:
+                is_done = workspace.adopt_predictions(copied, name, changed)
+        finally:
+            with session.lock:
+                workspace.stop_tracking(changed)
 
 
 def choose_space(
