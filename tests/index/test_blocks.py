@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracklight.formats.batch import Points, ScalarType
-from tracklight.index.blocks import Block, make_header, merge_points
+from tracklight.index import Block, make_header, merge_points
 
 Rows = dict[int, list[tuple[int, float]]]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracklight.index.loops import Loops, NumpyLoops
+from tracklight.index import Loops, NumpyLoops
 
 try:
     from tracklight.index import _loops

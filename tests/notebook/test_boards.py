@@ -17,7 +17,6 @@ from tests.index import logs
 from tests.server.waiting import wait_until
 from tracklight import notebook
 from tracklight.errors import TracklightError, UsageError
-from tracklight.notebook import launch
 from tracklight.server.instances import list_instances
 
 
@@ -40,10 +39,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     logs.write(tmp_path / "logs", "conv", logs.points(range(3)))
     logs.write(tmp_path / "logs2", "vit", logs.points(range(3)))
     yield tmp_path
-    for process in launch.started_processes:
+    for process in notebook.started_processes:
         process.terminate()
         process.wait(60)
-    launch.started_processes.clear()
+    notebook.started_processes.clear()
 
 
 def load() -> dict[str, Callable[[str], None]]:
@@ -118,9 +117,9 @@ def test_display_raises_without_a_server(folder: Path) -> None:
 def test_reports_a_server_that_does_not_respond(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(launch, "_START_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(notebook, "_START_TIMEOUT_S", 0.0)
     with pytest.raises(TracklightError, match="did not respond"):
-        launch.launch(["--logdir", "logs", "--port", "0"])
+        notebook.launch(["--logdir", "logs", "--port", "0"])
     wait_until(lambda: len(list_instances()) == 1)
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tracklight.notebook.launch import render_frame, show_frame
+from tracklight.notebook import render_frame, show_frame
 from tracklight.server.instances import Instance
 
 BOARD = Instance(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tracklight.notebook.launch import find_public_url, list_service_flags
+from tracklight.notebook import find_public_url, list_service_flags
 
 
 @pytest.fixture(autouse=True)

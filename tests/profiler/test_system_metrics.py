@@ -17,7 +17,7 @@ import pytest
 import tracklight
 from tests.writer.event_files import read_scalars
 from tracklight.errors import UsageWarning
-from tracklight.profiler.system_metrics import HostMetrics, SystemMetricsLogger, open_sources
+from tracklight.profiler.process import HostMetrics, SystemMetricsLogger, open_sources
 
 DEADLINE_S = 20
 HOST_METRICS = {

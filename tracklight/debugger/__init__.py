@@ -7,9 +7,10 @@
 `watch` records the outputs of layers and operations, gradients, parameters and updates of a
 PyTorch model, a JAX function or a Keras model. `check_numerics` checks a single value.
 
-`recorder` decides what is written, `torch_watch`, `jax_watch` and `keras_watch` observe the
-frameworks; `health` and `torch_statistics` compute the statistics. Frameworks are imported when
-they are used. May import `tracklight.writer` and `tracklight.formats`.
+`recorder` computes the statistics of arrays and decides what is written. `torch_watch`, `jax_watch`
+and `keras_watch` observe the frameworks; `torch_statistics` computes the statistics of PyTorch's
+tensors, on CUDA with `torch_kernel`. Frameworks are imported when they are used. May import
+`tracklight.writer` and `tracklight.formats`.
 """
 
 from __future__ import annotations

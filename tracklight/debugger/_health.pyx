@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Compiled statistics of arrays in main memory; see `tracklight.debugger.health`."""
+"""Compiled statistics of arrays in main memory; see `tracklight.debugger.recorder`."""
 
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uintptr_t

@@ -19,8 +19,14 @@ import numpy as np
 from jax.extend import core
 from numpy.typing import NDArray
 
-from tracklight.debugger.health import RANGES, get_sample_stride
-from tracklight.debugger.recorder import Recorder, TensorFilter, capture_stack, make_location
+from tracklight.debugger.recorder import (
+    RANGES,
+    Recorder,
+    TensorFilter,
+    capture_stack,
+    get_sample_stride,
+    make_location,
+)
 from tracklight.formats.tensor_health import STATS, SourceLocation, WatchedTensor
 from tracklight.types import Float32
 from tracklight.util.parsing import is_library_path

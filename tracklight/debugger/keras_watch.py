@@ -13,13 +13,15 @@ from typing import Any
 import keras
 import numpy as np
 
-from tracklight.debugger.health import RANGES, SAMPLE_SIZE, make_row
 from tracklight.debugger.recorder import (
+    RANGES,
+    SAMPLE_SIZE,
     Recorder,
     TensorFilter,
     capture_stack,
     make_location,
     make_matrix,
+    make_row,
 )
 from tracklight.errors import Message
 from tracklight.formats.tensor_health import STATS, SourceLocation, WatchedTensor

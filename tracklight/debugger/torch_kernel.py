@@ -15,7 +15,7 @@ import torch
 import triton
 import triton.language as tl
 
-from tracklight.debugger.health import RANGES
+from tracklight.debugger.recorder import RANGES
 
 #: Columns of a row of partial results that are added; the minimum and the maximum follow.
 _SUMS = 9

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tracklight.debugger.health import (
+from tracklight.debugger.recorder import (
     KERNEL_KINDS,
     RANGES,
     compute_health,

@@ -2,8 +2,8 @@
 
 Operations are seen by a ``TorchFunctionMode``, which PyTorch calls for every function of
 ``torch`` that runs in Python; layers by forward hooks; gradients by tensor hooks. Statistics are
-computed where the tensor is, in main memory by `health` and on a device by `torch_statistics`, and
-transferred together at the end of the step.
+computed where the tensor is, in main memory by `recorder` and on a device by `torch_statistics`,
+and transferred together at the end of the step.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Compiled loops over the points of a series; see `tracklight.index.loops.Loops`.
+"""Compiled loops over the points of a series; see `tracklight.index.Loops`.
 
 Callers pass columns of the same length. The GIL is released during a loop, so that several series
 can be processed in parallel.

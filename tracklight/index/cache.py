@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tracklight.errors import FormatError
-from tracklight.index.blocks import Segment, join_segments
+from tracklight.index import Segment, join_segments
 from tracklight.index.event_file import EventFile
 from tracklight.index.pack import CorruptPackError, Pack, release_pages, write_pack
 from tracklight.util.files import TEMPORARY_GLOB, hash_key

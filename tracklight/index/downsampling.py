@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.index.loops import loops
+from tracklight.index import loops
 from tracklight.index.series_query import Curve, Rows, compute_stats, make_baseline
 from tracklight.types import Float32, Float64, Int64, Series
 

@@ -20,7 +20,7 @@ from tracklight.errors import CorruptRecordError, LogError, Message
 from tracklight.formats.batch import Batch, Damage, DamageKind
 from tracklight.formats.scanner import Scanner, create_scanner
 from tracklight.formats.tfrecord import masked_crc32c
-from tracklight.index.blocks import (
+from tracklight.index import (
     MAX_DAMAGE_ENTRIES,
     FileSession,
     FileState,

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tracklight.errors import FormatError
 from tracklight.formats.batch import Points, References
-from tracklight.index.blocks import (
+from tracklight.index import (
     Block,
     BlockHeader,
     FileState,

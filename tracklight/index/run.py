@@ -20,7 +20,7 @@ import numpy as np
 from tracklight.errors import FormatError, TagNotFoundError
 from tracklight.formats.batch import META_GRAPH_TAG, Content, Points, ScalarType
 from tracklight.formats.summary import TagMetadata, parse_metadata
-from tracklight.index.blocks import REFERENCE_COLUMNS, Block, FileSession, SegmentOrigin
+from tracklight.index import REFERENCE_COLUMNS, Block, FileSession, SegmentOrigin
 from tracklight.index.event_file import EventFile
 from tracklight.logdir import natural_key
 from tracklight.types import Bool, Float64, Int64, Kind, RunInfo, Series, ValueLocations

@@ -35,7 +35,7 @@ import msgspec
 import numpy as np
 
 from tracklight.errors import UsageError
-from tracklight.index.loops import loops
+from tracklight.index import loops
 from tracklight.types import Bool, Float64, Int64, Series
 
 # ---- smoothing

@@ -17,13 +17,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tracklight.errors import Message, RunNotFoundError
+from tracklight.index import SegmentOrigin
 from tracklight.index.aggregation import (
     CompactCurve,
     CurveReduction,
     compute_compact_curve,
     make_compact_curve,
 )
-from tracklight.index.blocks import SegmentOrigin
 from tracklight.index.cache import PackCache, SegmentStore
 from tracklight.index.event_file import (
     EventFile,

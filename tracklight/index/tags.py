@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.formats.batch import META_GRAPH_TAG, Points, ScalarType
-from tracklight.index.blocks import Block
+from tracklight.index import Block
 from tracklight.index.event_file import EventFile
 from tracklight.index.pack import stack_headers
 from tracklight.index.run import (

@@ -7,8 +7,9 @@
 
 `profilers.Profile` is the class behind `tracklight.profile`. It drives the profiler of the
 framework in use or, in programs without a framework, samples call stacks. Meanwhile, CPU, memory
-and GPU use are logged as scalars (`system_metrics`). `tracing` implements ``summary.trace_on`` and
-``trace_export``, for which it collects the functions that a framework runs.
+and GPU use are logged as scalars (`process`, which also collects what `tracklight.run` records).
+`tracing` implements ``summary.trace_on`` and ``trace_export``, for which it collects the functions
+that a framework runs.
 
 May import `tracklight.writer`, `tracklight.formats` and, to read the graph of a PyTorch module,
 `tracklight.torch`. Frameworks are never imported, only used if the program has loaded them.

@@ -29,7 +29,7 @@ from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple, Protocol
 
-from tracklight.profiler.system_metrics import SystemMetricsLogger
+from tracklight.profiler.process import SystemMetricsLogger
 from tracklight.writer import warnings
 from tracklight.writer.warnings import ArgumentError, get_user_frame, warn_or_raise
 

@@ -361,11 +361,11 @@ class Run:
     def _start_recording(self, *, console: bool, system_metrics: bool) -> None:
         with self._catch_errors("run"):
             if console:
-                from tracklight.writer.process import ConsoleCapture
+                from tracklight.profiler.process import ConsoleCapture
 
                 self._recorders.append(ConsoleCapture(self.path).stop)
             if system_metrics:
-                from tracklight.profiler.system_metrics import SystemMetricsLogger
+                from tracklight.profiler.process import SystemMetricsLogger
 
                 metrics = SystemMetricsLogger(self.path, strict=self.writer.strict)
                 metrics.start()
@@ -475,7 +475,7 @@ def run(
 
 def _log_environment(new_run: Run, *, save_code: bool) -> None:
     with warnings.catch_errors("run", strict=new_run.writer.strict):
-        from tracklight.writer.process import (
+        from tracklight.profiler.process import (
             collect_run_start,
             describe_environment,
             read_git_diff,

@@ -4,8 +4,7 @@
 `writer_thread.WriterThread` writes to a `Sink` (a local file or an object store) in the
 background. `values` builds the records that the logging APIs (`tracklight.summary`,
 `tracklight.torch` and so on) pass to it. `warnings` reports misuse without breaking the training,
-`tf_function` supports logging from inside a ``tf.function``, and `process` collects what
-`tracklight.run` records of the program.
+and `tf_function` supports logging from inside a ``tf.function``.
 
 This module converts arguments of logging calls: arrays of any framework, numbers, steps and tags;
 `media` converts images, audio and text. No framework is imported: a tensor can only be passed in if

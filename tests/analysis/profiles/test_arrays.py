@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis.profiles import (
     NATIVE,
     attribute_time,
     intersect_intervals,

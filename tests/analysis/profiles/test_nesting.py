@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracklight.analysis.profiles import arrays
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis import profiles
+from tracklight.analysis.profiles import (
     compute_callers,
     compute_callers_python,
     compute_child_time,
@@ -37,21 +37,24 @@ def test_caller_is_the_innermost_running_event() -> None:
     assert depths.tolist() == [0, 1, 2, 1, 0]
 
 
-@pytest.mark.skipif(arrays.NATIVE is None, reason="the extension is not built")
+@pytest.mark.skipif(profiles.NATIVE is None, reason="the extension is not built")
 @given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 40)), max_size=80))
 @settings(deadline=None)
 def test_compiled_and_python_loops_agree(events: list[tuple[int, int]]) -> None:
     rows = np.array(sorted(events), np.int64).reshape(-1, 2)
     start, end = rows[:, 0].copy(), rows.sum(axis=1)
-    assert arrays.NATIVE is not None
-    result = arrays.NATIVE.compute_child_time(start, end)
+    assert profiles.NATIVE is not None
+    result = profiles.NATIVE.compute_child_time(start, end)
     assert result.tolist() == compute_child_time_python(start, end).tolist()
-    compiled, plain = arrays.NATIVE.compute_callers(start, end), compute_callers_python(start, end)
+    compiled, plain = (
+        profiles.NATIVE.compute_callers(start, end),
+        compute_callers_python(start, end),
+    )
     assert [column.tolist() for column in compiled] == [column.tolist() for column in plain]
 
 
-@pytest.mark.skipif(arrays.NATIVE is None, reason="the extension is not built")
+@pytest.mark.skipif(profiles.NATIVE is None, reason="the extension is not built")
 def test_compiled_loop_rejects_columns_of_different_lengths() -> None:
-    assert arrays.NATIVE is not None
+    assert profiles.NATIVE is not None
     with pytest.raises(ValueError, match="same length"):
-        arrays.NATIVE.compute_child_time(np.zeros(2, np.int64), np.zeros(1, np.int64))
+        profiles.NATIVE.compute_child_time(np.zeros(2, np.int64), np.zeros(1, np.int64))

@@ -28,8 +28,7 @@ from tracklight.dashboards.debugger.schemas import (
     TensorHistogramRequest,
     WatchedTensorRequest,
 )
-from tracklight.debugger.health import make_row
-from tracklight.debugger.recorder import Recorder, Schedule
+from tracklight.debugger.recorder import Recorder, Schedule, make_row
 from tracklight.errors import LogError, UsageError
 from tracklight.formats.tensor_health import SourceLocation, WatchedTensor
 from tracklight.index.catalog import Catalog

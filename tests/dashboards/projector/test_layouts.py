@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.dashboards.projector.conftest import NAMES, ROWS, Board
-from tracklight.analysis.embeddings.projections.pca import align_procrustes
+from tracklight.analysis.embeddings.projections import align_procrustes
 from tracklight.dashboards.projector.schemas import (
     AxisEnd,
     CustomAxesMethod,

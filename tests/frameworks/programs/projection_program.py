@@ -13,10 +13,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from tracklight.analysis.embeddings.projections import (
     NeighborSearch,
+    compute_pca,
     compute_trustworthiness,
 )
 from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
-from tracklight.analysis.embeddings.projections.pca import compute_pca
 from tracklight.types import Float32
 
 

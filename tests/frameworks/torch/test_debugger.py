@@ -17,7 +17,7 @@ from tests.frameworks.recordings import analyze, check_root_cause, open_recordin
 from tests.frameworks.torch.debugger_zoo import BROKEN, HEALTHY, Program, make_batch
 from tracklight.analysis.debugger.library import DebuggerLibrary
 from tracklight.cli import main
-from tracklight.debugger import check_numerics, health, watch
+from tracklight.debugger import check_numerics, recorder, watch
 from tracklight.debugger.torch_statistics import DeviceStatistics
 from tracklight.errors import NonFiniteError
 from tracklight.formats.tensor_health import HISTOGRAM_BINS
@@ -108,10 +108,10 @@ def test_device_and_kernel_agree(dtype: torch.dtype) -> None:
     tensor = torch.randn(4, 6, 5, 5).to(dtype)
     tensor[:, 2] = 0
     tensor[0, 0, 0, :3] = torch.tensor([torch.nan, torch.inf, -torch.inf]).to(dtype)
-    row = health.make_row()
+    row = recorder.make_row()
     name = str(dtype).removeprefix("torch.")
     array = tensor.view(torch.int16).numpy() if dtype == torch.bfloat16 else tensor.numpy()
-    health.compute_health(array, name, row, 1)
+    recorder.compute_health(array, name, row, 1)
     statistics = DeviceStatistics()
     statistics.add(0, 7, tensor, 1)
     (on_device,) = statistics.collect().values()
@@ -124,15 +124,15 @@ def test_device_and_kernel_agree(dtype: torch.dtype) -> None:
 def test_threads_compute_the_same_as_one(dtype: torch.dtype, size: int) -> None:
     tensor = torch.randn(size).to(dtype)
     tensor[size // 2 : size // 2 + 3] = torch.inf
-    kind = health.KERNEL_KINDS[str(dtype).removeprefix("torch.")]
+    kind = recorder.KERNEL_KINDS[str(dtype).removeprefix("torch.")]
     rows, samples = [], []
     for threads in (1, 2, 3, 7):
-        row, sample = health.make_row(), np.zeros(health.get_sample_size(size), np.float32)
+        row, sample = recorder.make_row(), np.zeros(recorder.get_sample_size(size), np.float32)
         address, shape = tensor.data_ptr(), tensor.shape
-        health.compute_in_memory(address, shape, kind, row, None, sample, threads=threads)
+        recorder.compute_in_memory(address, shape, kind, row, None, sample, threads=threads)
         rows.append(row)
         samples.append(sample)
-    expected = tensor[:: health.get_sample_stride(size)].float().numpy()
+    expected = tensor[:: recorder.get_sample_stride(size)].float().numpy()
     for row, sample in zip(rows, samples, strict=True):
         np.testing.assert_array_equal(row, rows[0])
         np.testing.assert_array_equal(sample, expected)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tracklight.debugger import torch_statistics
-from tracklight.debugger.health import compute_health, make_row
+from tracklight.debugger.recorder import compute_health, make_row
 from tracklight.debugger.torch_statistics import DeviceStatistics
 from tracklight.formats.tensor_health import STATS
 

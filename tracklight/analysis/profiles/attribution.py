@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis.profiles import (
     intersect_intervals,
     locate_in_spans,
     measure_coverage,

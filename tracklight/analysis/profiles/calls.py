@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import compute_callers, unique_inverse
+from tracklight.analysis.profiles import compute_callers, unique_inverse
 from tracklight.analysis.profiles.attribution import pair_launches
 from tracklight.analysis.profiles.ops import EventOps
 from tracklight.analysis.profiles.steps import Steps

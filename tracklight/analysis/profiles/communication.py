@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis.profiles import (
     intersect_intervals,
     measure_intervals,
     merge_intervals,

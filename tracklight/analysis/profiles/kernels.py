@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import unique_counts, unique_inverse
+from tracklight.analysis.profiles import unique_counts, unique_inverse
 from tracklight.analysis.profiles.ops import EventOps, Op
 from tracklight.analysis.profiles.steps import StepPart, classify_events
 from tracklight.analysis.profiles.trace import Trace

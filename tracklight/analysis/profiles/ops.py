@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis.profiles import (
     compute_child_time,
     measure_intervals,
     merge_spans,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import locate_in_spans
+from tracklight.analysis.profiles import locate_in_spans
 from tracklight.analysis.profiles.calls import (
     OperatorGrouping,
     nest_events,

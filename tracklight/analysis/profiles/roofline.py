@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import unique_counts
+from tracklight.analysis.profiles import unique_counts
 from tracklight.analysis.profiles.attribution import list_devices
 from tracklight.analysis.profiles.kernels import (
     PrecisionKind,

@@ -20,8 +20,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles import xprof
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis.profiles import (
     attribute_time,
     compute_parents,
     locate_in_spans,
@@ -29,6 +28,7 @@ from tracklight.analysis.profiles.arrays import (
     merge_spans,
     split_by_spans,
     unique_inverse,
+    xprof,
 )
 from tracklight.analysis.profiles.attribution import (
     attribute_device_events,

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.profiles.arrays import unique_inverse
+from tracklight.analysis.profiles import unique_inverse
 from tracklight.errors import FormatError, Message
 from tracklight.formats.profiles.hlo import HloModule, parse_hlo_module
 from tracklight.types import Bool, Float64, Int32, Int64

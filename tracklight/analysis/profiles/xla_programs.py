@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import unique_inverse
+from tracklight.analysis.profiles import unique_inverse
 from tracklight.analysis.profiles.attribution import (
     GraphKernel,
     match_kernels,

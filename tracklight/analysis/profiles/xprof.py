@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import attribute_time, compute_parents
+from tracklight.analysis.profiles import attribute_time, compute_parents
 from tracklight.analysis.profiles.ops import ALLOCATION_NAMES, Op, OpSide, OpStats, parse_op_name
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.types import Bool, Int64

@@ -22,8 +22,8 @@ from tracklight.analysis.embeddings import (
     match_rows,
 )
 from tracklight.analysis.embeddings.metadata import LabelSearcher
+from tracklight.analysis.embeddings.projections import compute_pca
 from tracklight.analysis.embeddings.projections.manifold import compute_umap
-from tracklight.analysis.embeddings.projections.pca import compute_pca
 from tracklight.analysis.embeddings.sprites import SpriteCutter
 from tracklight.dashboards.projector.layouts import ClusterJobs, LayoutJobs, ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingLibrary, LabelEdit

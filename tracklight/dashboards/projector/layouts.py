@@ -28,6 +28,8 @@ from tracklight.analysis.embeddings.projections import (
     PROJECTING,
     TRUST_SAMPLE_SIZE,
     DistanceMetric,
+    align_procrustes,
+    compute_pca,
     compute_trustworthiness,
 )
 from tracklight.analysis.embeddings.projections.clustering import cluster_hdbscan, cluster_kmeans
@@ -39,7 +41,6 @@ from tracklight.analysis.embeddings.projections.manifold import (
     compute_tsne,
     compute_umap,
 )
-from tracklight.analysis.embeddings.projections.pca import align_procrustes, compute_pca
 from tracklight.analysis.jobs import LOCAL_TASKS, Job, JobProgress, Jobs, Tasks, make_job_key
 from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.library import EmbeddingLibrary, EmbeddingRef

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tracklight.errors import MissingDependencyError, UsageError, import_optional
-from tracklight.index.blocks import Segment
+from tracklight.index import Segment
 from tracklight.index.cache import (
     CACHE_VERSION,
     DEFAULT_CACHE_BYTES,

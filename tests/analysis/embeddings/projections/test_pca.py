@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
-from tracklight.analysis.embeddings.projections import pca
-from tracklight.analysis.embeddings.projections.pca import compute_pca
+from tracklight.analysis.embeddings import projections
+from tracklight.analysis.embeddings.projections import compute_pca
 from tracklight.errors import UsageError
 from tracklight.types import Float32
 
@@ -36,7 +36,7 @@ def test_components_agree_with_svd(rows: int, columns: int) -> None:
 
 
 def test_few_rows_with_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pca, "_MAX_EXACT_SIDE", 40)
+    monkeypatch.setattr(projections, "_MAX_EXACT_SIDE", 40)
     vectors, _ = make_clusters(40, 300)
     found = compute_pca(vectors, 4)
     assert_same_directions(found.directions, compute_by_svd(vectors, 4)[0])
@@ -44,8 +44,8 @@ def test_few_rows_with_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_subspace_iteration_agrees_with_svd(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pca, "_MAX_EXACT_SIDE", 20)
-    monkeypatch.setattr(pca, "_BLOCK_VALUES", 500)
+    monkeypatch.setattr(projections, "_MAX_EXACT_SIDE", 20)
+    monkeypatch.setattr(projections, "_PCA_BLOCK_VALUES", 500)
     vectors, _ = make_clusters(300, 60, clusters=6)
     found = compute_pca(vectors, 3)
     assert not found.is_exact

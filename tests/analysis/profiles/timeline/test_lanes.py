@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.profiles.sample_captures import open_file, read_case
 from tests.analysis.profiles.timeline.traces import Event, make_trace
-from tracklight.analysis.profiles import timeline
-from tracklight.analysis.profiles.arrays import NATIVE
+from tracklight.analysis.profiles import NATIVE, timeline
 from tracklight.analysis.profiles.timeline import MAX_LANES, assign_lanes
 
 _EVENTS = st.lists(

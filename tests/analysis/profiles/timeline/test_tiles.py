@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.profiles.sample_captures import read_case
 from tests.analysis.profiles.timeline.traces import Event, make_empty_trace, make_trace
-from tracklight.analysis.profiles.arrays import NATIVE
+from tracklight.analysis.profiles import NATIVE
 from tracklight.analysis.profiles.timeline import (
     MAX_LEVELS,
     TILE_BITS,

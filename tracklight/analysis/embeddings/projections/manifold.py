@@ -31,6 +31,7 @@ from tracklight.analysis.embeddings.projections import (
     DistanceMetric,
     Neighbors,
     NeighborSearch,
+    compute_initial_layout,
     kernels_python,
     normalize,
 )
@@ -49,7 +50,6 @@ from tracklight.analysis.embeddings.projections.forces import (
     symmetrize,
 )
 from tracklight.analysis.embeddings.projections.gpu import Gpu, GpuForces, GpuUmapEpochs, UmapEdges
-from tracklight.analysis.embeddings.projections.pca import compute_initial_layout
 from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import Message, UsageError
 from tracklight.types import Float32, Float64, Int32, Int64

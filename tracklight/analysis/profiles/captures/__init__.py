@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.profiles.arrays import StringInterner, map_unique, unique_inverse
+from tracklight.analysis.profiles import StringInterner, map_unique, unique_inverse
 from tracklight.analysis.profiles.captures.chrome_trace import read_chrome_trace
 from tracklight.analysis.profiles.trace import (
     COUNTER_LINE,

@@ -20,7 +20,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
-from tracklight.analysis.profiles.arrays import Interner, StringInterner, unique_inverse
+from tracklight.analysis.profiles import Interner, StringInterner, unique_inverse
 from tracklight.analysis.profiles.attribution import pair_handoffs, pair_launches
 from tracklight.analysis.profiles.trace import (
     FLOAT,

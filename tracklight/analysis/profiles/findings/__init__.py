@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis.profiles import (
     locate_in_spans,
     merge_intervals,
     merge_spans,

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis.profiles import (
     compute_parents,
     intersect_intervals,
     measure_intervals,

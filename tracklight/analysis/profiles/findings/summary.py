@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from tracklight.analysis.profiles.arrays import (
+from tracklight.analysis.profiles import (
     intersect_intervals,
     measure_coverage,
     measure_intervals,

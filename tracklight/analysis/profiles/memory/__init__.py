@@ -5,7 +5,7 @@ allocator with it, PyTorch its total. An allocation of PyTorch belongs to the op
 made. Start with `analyze_memory`; `list_heap_samples` is for memory profiles in the pprof format.
 
 `snapshots` analyzes snapshots of PyTorch's CUDA allocator, and the buffers that XLA assigned to a
-program. May import `trace`, `arrays`, `steps`, `xla_programs` and `formats`.
+program. May import `trace`, `steps`, `xla_programs` and `formats`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.profiles.arrays import NATIVE, unique_inverse
+from tracklight.analysis.profiles import NATIVE, unique_inverse
 from tracklight.analysis.profiles.attribution import measure_tracks
 from tracklight.analysis.profiles.trace import FLOAT, TEXT, ArgTable, Trace, Track
 from tracklight.types import Bool, Float64, Int32, Int64

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import tracklight
+from tracklight.profiler.process import FILE_NAME, ConsoleCapture
 from tracklight.server.run_table.run_files import parse_console
-from tracklight.writer.process import FILE_NAME, ConsoleCapture
 
 
 def read_lines(folder: Path) -> list[tuple[str | None, str]]:
