@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
 import re
 import shutil
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +24,7 @@ import tracklight
 from tests.analysis.profiles.sample_captures import DATA
 from tests.contract.example_names import GIVEN
 from tracklight import hparams, summary
+from tracklight.errors import TracklightError, UsageError
 from tracklight.formats import proto
 from tracklight.torch import SummaryWriter
 
@@ -134,6 +137,30 @@ def iter_functions() -> Iterator[tuple[str, Any]]:
 FUNCTIONS = dict(iter_functions())
 
 
+def iter_raising() -> Iterator[tuple[str, Any, str]]:
+    """Yield every public function, method and constructor with its docstring.
+
+    What a constructor raises is documented by its class.
+    """
+    seen = set()
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        names = getattr(module, "__all__", None) or [n for n in vars(module) if n[0] != "_"]
+        for name in set(names):
+            if f"{module_name}.{name}" in NEED_FRAMEWORK:
+                continue
+            for path, thing in iter_members(f"{module_name}.{name}", getattr(module, name)):
+                function = vars(thing).get("__init__") if inspect.isclass(thing) else thing
+                # Dataclasses and structs have constructors without source code.
+                if hasattr(function, "__code__") and function.__code__.co_filename[0] != "<":
+                    if function not in seen:
+                        seen.add(function)
+                        yield path, function, inspect.getdoc(thing) or ""
+
+
+RAISING = {path: (function, doc) for path, function, doc in iter_raising()}
+
+
 class AnyOutput(doctest.OutputChecker):
     """Accept any output: examples show that of a larger log or data set."""
 
@@ -220,6 +247,32 @@ def list_missing_sections(function: Any) -> list[str]:
     return missing
 
 
+def list_undocumented_errors(function: Any, doc: str) -> list[str]:
+    """Return tracklight's errors that a function raises itself and its docstring lacks.
+
+    A base class of an error documents it as well.
+    """
+    section = doc.partition("Raises:")[2].partition("\n\n")[0]
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+    undocumented = set()
+    nodes: list[ast.AST] = list(ast.iter_child_nodes(tree.body[0]))
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, inner):
+            continue
+        nodes.extend(ast.iter_child_nodes(node))
+        if not isinstance(node, ast.Raise):
+            continue
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        error = function.__globals__.get(raised.id) if isinstance(raised, ast.Name) else None
+        if isinstance(error, type) and issubclass(error, TracklightError):
+            names = [base.__name__ for base in error.__mro__]
+            if not any(re.search(rf"\b{name}\b", section) for name in names):
+                undocumented.add(error.__name__)
+    return sorted(undocumented)
+
+
 @pytest.mark.parametrize("path", sorted(FUNCTIONS))
 def test_function_is_documented(path: str) -> None:
     assert list_missing_sections(FUNCTIONS[path]) == []
@@ -231,6 +284,25 @@ def test_finds_missing_sections() -> None:
         return factor
 
     assert list_missing_sections(scale) == ["factor", "Returns", "Example"]
+
+
+def test_errors_are_documented() -> None:
+    assert len(RAISING) > 250
+    undocumented = {path: list_undocumented_errors(*RAISING[path]) for path in RAISING}
+    assert {path: errors for path, errors in undocumented.items() if errors} == {}
+
+
+def test_finds_undocumented_errors() -> None:
+    def scale(factor: float) -> float:
+        if factor == 0:
+            raise UsageError("the factor is 0")
+        return factor
+
+    assert list_undocumented_errors(scale, "Scale a chart.") == ["UsageError"]
+    documented = "Scale a chart.\n\nRaises:\n    {}: The factor is 0.\n"
+    assert list_undocumented_errors(scale, documented.format("UsageError")) == []
+    assert list_undocumented_errors(scale, documented.format("TracklightError")) == []
+    assert list_undocumented_errors(scale, documented.format("LogError")) == ["UsageError"]
 
 
 def test_finds_examples() -> None:

@@ -613,6 +613,9 @@ class FairnessResult(Frame):
                 slice in What-If. By default the Parquet file that was evaluated. The dashboard
                 looks for a relative path that does not exist here below the log directory.
 
+        Raises:
+            UsageError: The tag is empty.
+
         Example:
             >>> result.write("logs/run1", step=epoch)
         """
@@ -628,7 +631,11 @@ class FairnessResult(Frame):
     def to_summary(
         self, tag: str = "fairness", data_path: str | os.PathLike[str] | None = None
     ) -> ProtoMessage:
-        """Return the ``Summary.Value`` message that `write` logs."""
+        """Return the ``Summary.Value`` message that `write` logs.
+
+        Raises:
+            UsageError: The tag is empty.
+        """
         from tracklight.formats import summary
 
         if not tag:

@@ -345,24 +345,40 @@ class ConfinedFiles:
         return cast(BinaryIO, io.BufferedReader(raw, _BUFFER_BYTES))
 
     def find_size(self, path: str) -> int | None:
-        """Return the size of a file in bytes, or None if it does not exist."""
+        """Return the size of a file in bytes, or None if it does not exist.
+
+        Raises:
+            LogError: The path is outside the log directories.
+        """
         stat = self._find_stat(path)
         return None if stat is None else stat.size
 
     def get_fingerprint(self, path: str) -> str:
-        """Return a text that changes whenever a file is written; empty if it does not exist."""
+        """Return a text that changes whenever a file is written; empty if it does not exist.
+
+        Raises:
+            LogError: The path is outside the log directories.
+        """
         stat = self._find_stat(path)
         return "" if stat is None else repr(stat)
 
     def list_file_names(self, folder: str) -> list[str]:
-        """Return the sorted names of the files in a folder, without those in its subfolders."""
+        """Return the sorted names of the files in a folder, without those in its subfolders.
+
+        Raises:
+            LogError: The path is outside the log directories.
+        """
         self.check_path(folder)
         fs, folder = open_filesystem(folder)
         listing = fs.list_files(folder, lambda name: True, bool)
         return sorted(file.name for file in listing.files)
 
     def check_path(self, path: str) -> None:
-        """Raise LogError if a path is outside the log directories."""
+        """Check that a path is inside the log directories.
+
+        Raises:
+            LogError: It is outside.
+        """
         resolved = resolve_path(path)
         if not any(is_inside(resolved, root) for root in self._roots):
             raise LogError(

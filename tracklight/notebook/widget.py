@@ -58,6 +58,7 @@ def chart(
     Raises:
         UsageError: An argument is invalid.
         MissingDependencyError: The ``notebook`` extra is not installed.
+        TracklightError: The page is not built.
 
     Example:
         >>> tracklight.notebook.chart("logs", tag="loss", smoothing=0.6)

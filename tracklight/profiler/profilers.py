@@ -505,7 +505,12 @@ class Profile:
                 self._system_metrics.stop()
 
     def step(self) -> None:
-        """End the current step and begin the next one."""
+        """End the current step and begin the next one.
+
+        Raises:
+            UsageError: The profile is strict, and it is not inside its `with` block or cannot
+                start. Otherwise a warning is issued.
+        """
         with self._catch_errors():
             if not self._is_active:
                 warn_or_raise("step", "must be called inside the `with` block of the profile")

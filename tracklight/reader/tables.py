@@ -345,6 +345,12 @@ class Values(Sequence[Item]):
     @overload
     def __getitem__(self, index: slice) -> Values[Item]: ...
     def __getitem__(self, index: int | slice) -> Item | Values[Item]:
+        """Read a value, or select a part of the values without reading them.
+
+        Raises:
+            IndexError: There is no such value.
+            FormatError: The value cannot be decoded.
+        """
         if isinstance(index, slice):
             return Values(self._rows, self._read, self._selected[index])
         row = int(self._selected[index])

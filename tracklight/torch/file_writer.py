@@ -71,7 +71,11 @@ class FileWriter:
         return self.event_writer.logdir
 
     def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
-        """Log an ``Event`` message; ``step`` replaces its step unless it is None."""
+        """Log an ``Event`` message; ``step`` replaces its step unless it is None.
+
+        Raises:
+            UsageError: The step is not an int.
+        """
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = as_step(step)
@@ -80,14 +84,22 @@ class FileWriter:
     def add_summary(
         self, summary: Any, global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Log a ``Summary`` message."""
+        """Log a ``Summary`` message.
+
+        Raises:
+            UsageError: The step is not an int.
+        """
         data = summary if isinstance(summary, bytes) else summary.SerializeToString()
         self.add_values(list(proto.parse("Summary", data).value), global_step, walltime)
 
     def add_values(
         self, values: list[Message], global_step: Any = None, walltime: float | None = None
     ) -> None:
-        """Log ``Summary.Value`` messages as one event, all with their metadata."""
+        """Log ``Summary.Value`` messages as one event, all with their metadata.
+
+        Raises:
+            UsageError: The step is not an int.
+        """
         step = 0 if global_step is None else as_step(global_step, "global_step")
         self.event_writer.add(values, step, walltime, always_write_metadata=True)
 
@@ -98,7 +110,11 @@ class FileWriter:
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Log a value that the writer thread builds; see `EventWriter.add_later`."""
+        """Log a value that the writer thread builds; see `EventWriter.add_later`.
+
+        Raises:
+            UsageError: The step is not an int.
+        """
         step = 0 if global_step is None else as_step(global_step, "global_step")
         self.event_writer.add_later(
             build, step, walltime, size_bytes=size_bytes, always_write_metadata=True

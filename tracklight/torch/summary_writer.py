@@ -45,6 +45,7 @@ class SummaryWriter:
 
     Raises:
         OSError: The file cannot be created, and ``strict`` is set. Otherwise the writer retries.
+        UsageError: ``purge_step`` is not an int.
 
     Example:
         >>> with SummaryWriter("runs/first") as writer:
@@ -122,6 +123,10 @@ class SummaryWriter:
             new_style: Use the format of TensorFlow 2.
             double_precision: Store a float64. Requires ``new_style``.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_scalar("loss", loss.item(), step)
         """
@@ -151,6 +156,10 @@ class SummaryWriter:
             global_step: Step of the values.
             walltime: Time of the values.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_scalars("loss", {"train": 0.5, "validation": 0.6}, step)
         """
@@ -173,6 +182,10 @@ class SummaryWriter:
             tensor: The array; the maximum is 1 GiB.
             global_step: Step of the value.
             walltime: Time of the value.
+
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
 
         Example:
             >>> writer.add_tensor("attention", np.eye(4), step)
@@ -199,6 +212,10 @@ class SummaryWriter:
             bins: ``"tensorflow"``, or bins as for ``numpy.histogram``.
             walltime: Time of the value.
             max_bins: Maximum number of bins.
+
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
 
         Example:
             >>> writer.add_histogram("weights", model.fc.weight, step)
@@ -235,6 +252,10 @@ class SummaryWriter:
             global_step: Step of the value.
             walltime: Time of the value.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> edges = [1.0, 2.0, 4.0]
             >>> writer.add_histogram_raw("sizes", 0.5, 4, 3, 6, 18.5, edges, [1, 1, 1], step)
@@ -261,6 +282,10 @@ class SummaryWriter:
             walltime: Time of the value.
             dataformats: Order of the dimensions: a permutation of ``"CHW"`` or ``"HW"``.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_image("sample", torch.rand(3, 64, 64), step)
         """
@@ -283,6 +308,10 @@ class SummaryWriter:
             global_step: Step of the value.
             walltime: Time of the value.
             dataformats: Order of the dimensions: a permutation of ``"NCHW"``.
+
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
 
         Example:
             >>> writer.add_images("samples", np.zeros((4, 3, 64, 64)), step)
@@ -313,6 +342,10 @@ class SummaryWriter:
             dataformats: Order of the dimensions.
             labels: A label for each box.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> boxes = np.array([[8, 8, 40, 48]])
             >>> pixels = np.zeros((3, 64, 64))
@@ -339,6 +372,10 @@ class SummaryWriter:
             close: Close the figure.
             walltime: Time of the value.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> from matplotlib import pyplot
             >>> figure, axes = pyplot.subplots()
@@ -363,6 +400,10 @@ class SummaryWriter:
             fps: Frames per second.
             walltime: Time of the value.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_video("rollout", np.zeros((1, 8, 3, 32, 32)), step, fps=8)
         """
@@ -385,6 +426,10 @@ class SummaryWriter:
             sample_rate: Samples per second.
             walltime: Time of the value.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_audio("speech", np.zeros((1, 16_000)), step, sample_rate=16_000)
         """
@@ -402,6 +447,10 @@ class SummaryWriter:
             global_step: Step of the value.
             walltime: Time of the value.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_text("sample", "The **generated** text", step)
         """
@@ -412,6 +461,10 @@ class SummaryWriter:
 
         Args:
             prototxt: Path of the file.
+
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
 
         Example:
             >>> writer.add_onnx_graph("model.onnx")
@@ -437,6 +490,10 @@ class SummaryWriter:
             input_to_model: A tensor, or a tuple of arguments, with which to call the model.
             verbose: Print PyTorch's graph.
             use_strict_trace: Passed to ``torch.jit.trace``.
+
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
 
         Example:
             >>> writer.add_graph(model, torch.zeros(1, 3, 64, 64))
@@ -470,6 +527,10 @@ class SummaryWriter:
             global_step: Step of the embedding.
             tag: Name of the embedding.
             metadata_header: Names of the metadata columns.
+
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
 
         Example:
             >>> writer.add_embedding(np.eye(3), metadata=["cat", "dog", "fish"], global_step=step)
@@ -508,6 +569,10 @@ class SummaryWriter:
             weights: Weights of the predictions; by default 1.
             walltime: Time of the value.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_pr_curve("cats", [1, 0, 1], [0.9, 0.2, 0.6], step)
         """
@@ -545,6 +610,10 @@ class SummaryWriter:
             weights: Ignored; the counts are assumed to include them.
             walltime: Time of the value.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> counts = [4, 2], [3, 0], [0, 3], [0, 2]
             >>> precision, recall = [4 / 7, 1.0], [1.0, 0.5]
@@ -571,6 +640,10 @@ class SummaryWriter:
             category: Category of the chart.
             title: Title of the chart.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_custom_scalars_multilinechart(["loss/train", "loss/test"], title="Loss")
         """
@@ -586,6 +659,10 @@ class SummaryWriter:
             category: Category of the chart.
             title: Title of the chart.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_custom_scalars_marginchart(["mean", "low", "high"], title="Return")
         """
@@ -597,6 +674,10 @@ class SummaryWriter:
         Args:
             layout: ``{category: {title: ["Multiline", tags]}}``, or ``["Margin", tags]`` with three
                 tags for a line with a band.
+
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
 
         Example:
             >>> writer.add_custom_scalars({"Training": {"Loss": ["Multiline", ["loss/.*"]]}})
@@ -624,6 +705,10 @@ class SummaryWriter:
             global_step: Step of the value.
             walltime: Time of the value.
 
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
+
         Example:
             >>> writer.add_mesh("cube", np.zeros((1, 8, 3)), global_step=step)
         """
@@ -646,6 +731,10 @@ class SummaryWriter:
             hparam_domain_discrete: Possible values of hyperparameters by name.
             run_name: Name of the run; by default the current time. ``"."`` is this run itself.
             global_step: Step of the metrics.
+
+        Raises:
+            UsageError: An argument is invalid and the writer is strict. Otherwise a warning is
+                issued.
 
         Example:
             >>> writer.add_hparams({"lr": 0.1}, {"accuracy": 0.9})

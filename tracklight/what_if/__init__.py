@@ -79,6 +79,7 @@ def read_table(
     Raises:
         LogError: The file does not exist or cannot be read.
         FormatError: The file does not have the format of its suffix.
+        UsageError: A limit or a type is invalid.
 
     Example:
         >>> session = Session(read_table("census-*.tfrecord"), model=predict, label="income")

@@ -59,6 +59,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
 
     Raises:
         UsageError: The data are not a table, a column does not exist, or a model is invalid.
+        MissingDependencyError: The data or a model need a package that is not installed.
 
     Example:
         >>> session = tracklight.what_if.Session(frame, model=classifier, label="income")
@@ -121,7 +122,12 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         return int(self.workspace.is_active.sum())
 
     def add_model(self, name: str, model: Any, **options: Any) -> None:
-        """Add a model to compare with; the options are those of the constructor."""
+        """Add a model to compare with; the options are those of the constructor.
+
+        Raises:
+            UsageError: The model is not of a supported kind, or its name is taken.
+            MissingDependencyError: A package that the model needs is not installed.
+        """
         self.workspace.add_model(wrap_model(model, name, **options))
 
     def close(self) -> None:
@@ -274,6 +280,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
                 column of vectors by default. Rows without a vector have NaN.
             attributions_of: Compare rows by the attributions of this model instead.
 
+        Raises:
+            UsageError: There is no such row or column, or rows cannot be compared in this way.
+
         Example:
             >>> session.distances(12, "embedding").to_pandas()
         """
@@ -319,6 +328,10 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
 
         Returns:
             A table with ``row``, ``distance``, the prediction, and all features.
+
+        Raises:
+            UsageError: There is no such row, column or model, ``k`` is below 1, or rows cannot be
+                compared in this way.
         """
         candidates = select_candidates(self.workspace, model, row, threshold)
         column, metric, function = self._choose_distance(distance, embedding)
@@ -374,6 +387,10 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         Returns:
             A table with a row for each changed feature: ``option`` (1 is the best), ``feature``,
             ``before``, ``after``, ``distance``. It is empty if no such edits were found.
+
+        Raises:
+            UsageError: There is no such row, feature or model, or the model cannot predict edited
+                rows.
         """
         workspace = self.workspace
         workspace.check_can_predict(model)

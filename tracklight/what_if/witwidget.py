@@ -194,7 +194,11 @@ class WitConfigBuilder:
         )
 
     def set_model_type(self, model: Literal["classification", "regression"]) -> WitConfigBuilder:
-        """Set the task of the models."""
+        """Set the task of the models.
+
+        Raises:
+            UsageError: It is neither ``"classification"`` nor ``"regression"``.
+        """
         if model not in ("classification", "regression"):
             raise UsageError(f'"{model}" is not a model type; use classification or regression')
         self._task = model
@@ -312,11 +316,19 @@ class WitConfigBuilder:
         return self
 
     def set_ai_platform_model(self, *arguments: Any, **options: Any) -> WitConfigBuilder:
-        """Not supported: the service was discontinued."""
+        """Not supported: the service was discontinued.
+
+        Raises:
+            UsageError: Always.
+        """
         raise UsageError(_NO_AI_PLATFORM)
 
     def set_compare_ai_platform_model(self, *arguments: Any, **options: Any) -> WitConfigBuilder:
-        """Not supported: the service was discontinued."""
+        """Not supported: the service was discontinued.
+
+        Raises:
+            UsageError: Always.
+        """
         raise UsageError(_NO_AI_PLATFORM)
 
 

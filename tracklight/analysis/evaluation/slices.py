@@ -74,7 +74,11 @@ class Buckets:
             raise UsageError(f"the width of buckets must be positive, not {self.width}")
 
     def compute_edges(self, values: Float64) -> tuple[float, ...]:
-        """Return the edges for a column or a sample of it; NaN and infinities are ignored."""
+        """Return the edges for a column or a sample of it; NaN and infinities are ignored.
+
+        Raises:
+            UsageError: The width gives more than 10,000 buckets.
+        """
         if self.edges is not None:
             return self.edges
         finite = values[np.isfinite(values)]

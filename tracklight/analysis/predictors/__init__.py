@@ -86,6 +86,10 @@ class Predictor(ABC):
         Returns:
             An array of scores, or a mapping with ``predictions`` and optionally ``attributions``
             and other columns.
+
+        Raises:
+            ModelError: The model failed. `predict` reports other exceptions as this one.
+            UsageError: The table lacks a feature of the model.
         """
 
     def close(self) -> None:  # noqa: B027  optional
@@ -96,6 +100,7 @@ class Predictor(ABC):
 
         Raises:
             ModelError: The model failed, or returned the wrong number or kind of values.
+            UsageError: The table lacks a feature of the model.
         """
         parts = []
         for start in range(0, max(len(table), 1), self.batch_rows):

@@ -97,6 +97,9 @@ class JsonEndpointPredictor(Predictor):
             ``outputs[*].probabilities``.
         headers: Additional headers.
         timeout_s: Limit on the time of each request.
+
+    Raises:
+        UsageError: The template is not JSON, or has no place for the rows.
     """
 
     def __init__(
@@ -535,6 +538,9 @@ class ServingGrpcPredictor(Predictor):
             feature instead.
         output: For ``predict``: the output with the scores; None chooses it by name.
         timeout_s: Deadline of each request.
+
+    Raises:
+        MissingDependencyError: The extra ``serving`` is not installed.
     """
 
     def __init__(

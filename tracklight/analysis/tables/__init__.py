@@ -27,6 +27,9 @@ class DataTable:
     Attributes:
         columns: The columns by name. They must not be modified.
         problems: Messages about what could not be read, such as rows beyond a limit.
+
+    Raises:
+        UsageError: The columns have different lengths.
     """
 
     def __init__(
@@ -90,12 +93,20 @@ class DataTable:
             ) from None
 
     def get_row(self, row: int) -> dict[str, Any]:
-        """Return the values of one row by column."""
+        """Return the values of one row by column.
+
+        Raises:
+            UsageError: There is no such row.
+        """
         self.check_row(row)
         return {name: column.get_value(row) for name, column in self.columns.items()}
 
     def check_row(self, row: int) -> None:
-        """Raise UsageError if there is no such row."""
+        """Check the number of a row.
+
+        Raises:
+            UsageError: There is no such row.
+        """
         if not 0 <= row < self.row_count:
             raise UsageError(
                 "data.no_row",
@@ -115,7 +126,11 @@ class DataTable:
         return DataTable(columns, row_count=len(index))
 
     def select(self, names: Iterable[str]) -> DataTable:
-        """Return a table of some columns."""
+        """Return a table of some columns.
+
+        Raises:
+            UsageError: There is no such column; the message names the most similar one.
+        """
         columns = [self.get_column(name) for name in names]
         return DataTable(columns, row_count=self.row_count)
 
@@ -143,7 +158,11 @@ class DataTable:
         )
 
     def append(self, other: DataTable) -> DataTable:
-        """Return a table with the rows of another table, which has the same columns, added."""
+        """Return a table with the rows of another table, which has the same columns, added.
+
+        Raises:
+            UsageError: The other table lacks a column, or has one whose type cannot be joined.
+        """
         columns = [
             concat_columns([column, other.get_column(name)])
             for name, column in self.columns.items()
