@@ -12,6 +12,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The pins were taken with Python 3.11 and hold for later ones; 3.10 takes the newest that it can.
 OLD    := $(shell $(PYTHON) -c 'import sys; print("y" if sys.version_info < (3, 11) else "")')
 PIP    := $(BIN)/python -m pip install --quiet $(if $(OLD),,--constraint tools/constraints.txt)
+# On all processors: pip uses one, which takes minutes for the frameworks. Tests with time limits import
+# them. Some packages contain files for other versions of Python, which cannot be compiled.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 
 KERNEL := $(shell find tracklight -name '*.pyx' -o -name '*.pxi' -o -name '*.h') tools/build_kernel.py
 WEB    := $(shell find web -type f -not -path '*/node_modules/*' -not -path '*/test-results/*' -not -path '*/catalog/*')
@@ -156,11 +159,13 @@ help:  ## Say what there is to make
 
 .make/frameworks: .make/installed
 	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
-	$(PIP) --group frameworks
+	$(PIP) --no-compile --group frameworks
+	$(COMPILE)
 	@touch $@
 
 # All that tests need, in one step: every call of pip checks all packages again.
 .make/all: .make/installed
 	@echo "tracklight: installing PyTorch, TensorFlow, JAX and others, once; it takes minutes"
-	$(PIP) --group test --group test-all --group docs --group release --group frameworks
+	$(PIP) --no-compile --group test --group test-all --group docs --group release --group frameworks
+	$(COMPILE)
 	@touch .make/test .make/test-all .make/docs .make/release .make/frameworks $@
