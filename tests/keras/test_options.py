@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracklight.errors import UsageError, UsageWarning
-from tracklight.keras.options import (
+from tracklight.keras.model import (
     BatchRange,
     as_embeddings_metadata,
     as_epoch_interval,

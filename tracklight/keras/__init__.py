@@ -6,9 +6,9 @@
 `TensorBoard` logs the training; `Fairness` evaluates the model per slice after each epoch. Keras is
 imported on first access of a callback.
 
-`callback` has both, and `model` logs weights and embeddings and describes the layers. May import
-`tracklight.summary`, `tracklight.fairness`, `tracklight.profiler`, `tracklight.projector` and
-`tracklight.writer`.
+`callback` has both, and `model` converts their arguments, logs weights and embeddings and describes
+the layers. May import `tracklight.summary`, `tracklight.fairness`, `tracklight.profiler`,
+`tracklight.projector` and `tracklight.writer`.
 """
 
 from __future__ import annotations

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import keras
 import numpy as np
 
-from tracklight.keras.model import read_number
-from tracklight.keras.options import (
+from tracklight.keras.model import (
     BatchRange,
     as_embeddings_metadata,
     as_epoch_interval,
     as_update_freq,
     parse_profile_batch,
+    read_number,
 )
 from tracklight.profiler.profilers import StepMarker, create_profiler
 from tracklight.profiler.tracing import GraphCapture, build_function_graphs, create_graph_capture

@@ -9,9 +9,8 @@ import numpy as np
 
 from tracklight.analysis.predictors import ColumnPredictor, Task, find_prediction_columns
 from tracklight.analysis.predictors.python_models import Output, wrap_model
-from tracklight.analysis.tables import DataTable
+from tracklight.analysis.tables import DataTable, convert_columns
 from tracklight.analysis.tables.columns import DataColumn, make_column
-from tracklight.analysis.tables.conversion import convert_columns
 from tracklight.analysis.tables.objects import TableKind, detect_table_kind, to_table
 from tracklight.analysis.what_if.counterfactuals import (
     compute_distances,

@@ -12,9 +12,8 @@ import pytest
 
 from tests.dashboards.what_if.board import start_board
 from tracklight.analysis.source import DataAccess
-from tracklight.analysis.tables import DataTable
+from tracklight.analysis.tables import DataTable, convert_column
 from tracklight.analysis.tables.columns import make_column
-from tracklight.analysis.tables.conversion import convert_column
 from tracklight.analysis.tables.files import ReadLimits, read_files
 from tracklight.errors import UsageError
 from tracklight.formats.media import encode_png

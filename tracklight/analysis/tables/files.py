@@ -19,14 +19,13 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
-from tracklight.analysis.tables import DataTable, concat_tables
+from tracklight.analysis.tables import ITEM_SEPARATOR, DataTable, concat_tables, convert_columns
 from tracklight.analysis.tables.columns import (
     DataColumn,
     make_column,
     make_number_column,
     make_string_column,
 )
-from tracklight.analysis.tables.conversion import ITEM_SEPARATOR, convert_columns
 from tracklight.analysis.tables.examples import ExampleDecoder
 from tracklight.analysis.tables.objects import from_arrow
 from tracklight.errors import FormatError, LogError, Message, UsageError, import_optional

@@ -29,15 +29,15 @@ from tracklight.analysis.tables.columns import (
     make_missing_column,
     make_number_column,
 )
+from tracklight.analysis.what_if import (
+    describe_unknown_labels,
+    format_label,
+    match_labels,
+)
 from tracklight.analysis.what_if.distances import (
     DistanceFunction,
     DistanceSpace,
     ReportSteps,
-)
-from tracklight.analysis.what_if.labels import (
-    describe_unknown_labels,
-    format_label,
-    match_labels,
 )
 from tracklight.errors import (
     Message,
