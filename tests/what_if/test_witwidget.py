@@ -152,6 +152,81 @@ def test_models_of_the_same_name_are_told_apart() -> None:
     assert builder.make_session().models == ["census 1", "census 2"]
 
 
+def test_versions_of_functions_are_any_text() -> None:
+    builder = WitConfigBuilder(ROWS).set_custom_predict_fn(predict_dicts)
+    builder.set_compare_custom_predict_fn(predict_dicts)
+    builder.set_model_name("census").set_compare_model_name("census")
+    builder.set_model_version("v2 beta").set_compare_model_version("7")
+    assert builder.make_session().models == ["census v2 beta", "census v7"]
+    served = WitConfigBuilder(ROWS).set_inference_address("localhost:1").set_model_name("m")
+    with pytest.raises(UsageError, match='"latest" is not a version of a served model'):
+        served.set_model_version("latest").make_session()
+
+
+#: The public methods of the builder in witwidget 1.8, with arguments of its notebooks.
+BUILDER_METHODS: dict[str, tuple[Any, ...]] = {
+    "set_examples": (ROWS,),
+    "set_model_type": ("classification",),
+    "set_inference_address": ("localhost:8500",),
+    "set_model_name": ("m",),
+    "set_model_version": ("1",),
+    "set_model_signature": ("serving_default",),
+    "set_compare_inference_address": ("localhost:8500",),
+    "set_compare_model_name": ("n",),
+    "set_compare_model_version": (2,),
+    "set_compare_model_signature": ("serving_default",),
+    "set_uses_predict_api": (True,),
+    "set_max_classes_to_display": (10,),
+    "set_multi_class": (True,),
+    "set_predict_input_tensor": ("examples",),
+    "set_predict_output_tensor": ("scores",),
+    "set_label_vocab": (["<=50K", ">50K"],),
+    "set_estimator_and_feature_spec": (object(), {}),
+    "set_compare_estimator_and_feature_spec": (object(), {}),
+    "set_custom_predict_fn": (predict_dicts,),
+    "set_compare_custom_predict_fn": (predict_dicts,),
+    "set_custom_distance_fn": (len,),
+    "set_target_feature": ("label",),
+}
+
+
+def test_all_setters_of_the_original_can_be_chained() -> None:
+    builder = WitConfigBuilder(ROWS)
+    assert not builder.has_model_name() and not builder.has_compare_model_name()
+    for name, arguments in BUILDER_METHODS.items():
+        assert getattr(builder, name)(*arguments) is builder, name
+    assert builder.has_model_name() and builder.has_compare_model_name()
+    session = builder.make_session()
+    assert session.models == ["m", "n"] and session.workspace.label == "label"
+    assert session.workspace.get_class_names("m") == ["<=50K", ">50K"]
+    assert builder.build()["label_vocab"] == ["<=50K", ">50K"]
+
+
+def test_attributions_and_other_outputs_are_columns() -> None:
+    """As the documentation of set_custom_predict_fn has it, for each of two models."""
+
+    def predict(rows: Any) -> Any:
+        return {
+            "predictions": [[1 - row["age"] / 100, row["age"] / 100] for row in rows],
+            "attributions": [{"age": row["age"] / 50} for row in rows],
+            "reason": ["old" if row["age"] > 30 else "young" for row in rows],
+            "seconds": [0.5] * len(rows),
+        }
+
+    builder = WitConfigBuilder(ROWS).set_custom_predict_fn(predict)
+    builder.set_target_feature("label").set_compare_custom_predict_fn(predict_dicts)
+    session = builder.make_session()
+    frame = session.predictions().to_pandas()
+    ages = np.array([row["age"] for row in ROWS])
+    assert frame["attribution:age (model 1)"].tolist() == (ages / 50).tolist()
+    assert frame["reason (model 1)"].tolist() == ["old" if age > 30 else "young" for age in ages]
+    assert frame["seconds (model 1)"].tolist() == [0.5] * len(ROWS)
+    assert "reason (model 2)" not in frame
+    nearest = session.counterfactuals(0, attributions_of="model 1", model="model 1")
+    assert len(nearest) <= 1
+    assert len(WitConfigBuilder([]).make_session()) == 0
+
+
 def test_a_model_name_is_used_once_without_a_second_model() -> None:
     builder = WitConfigBuilder(ROWS).set_custom_predict_fn(predict_dicts)
     builder.set_model_name("model 2")

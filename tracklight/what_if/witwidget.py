@@ -40,14 +40,14 @@ class _Model:
 
     name: str = ""
     address: str = ""
-    version: int | None = None
+    version: str | None = None
     signature: str | None = None
     function: Callable[[Any], Any] | None = None
     estimator: Any = None
     feature_spec: Any = None
     has_predict_api: bool = False
     input_tensor: str = "examples"
-    output_tensor: str = "probabilities"
+    output_tensor: str | None = None
 
 
 class WitConfigBuilder:
@@ -156,7 +156,8 @@ class WitConfigBuilder:
             return names
         versions = first.version, second.version
         if None not in versions and versions[0] != versions[1]:
-            return f"{names[0]} v{versions[0]}", f"{names[1]} v{versions[1]}"
+            first_label, second_label = (f"v{v}" if v.isdecimal() else v for v in versions if v)
+            return f"{names[0]} {first_label}", f"{names[1]} {second_label}"
         return f"{names[0]} 1", f"{names[1]} 2"
 
     def _make_predictor(
@@ -172,13 +173,14 @@ class WitConfigBuilder:
             return CallablePredictor(function, name, self._task, input=kind, features=features)
         if not settings.address:
             return None
+        version = _parse_version(settings.version)
         if settings.has_predict_api:
             return ServingGrpcPredictor(
                 name,
                 settings.address,
                 settings.name,
                 self._task,
-                version=settings.version,
+                version=version,
                 signature=settings.signature,
                 method="predict",
                 input=settings.input_tensor,
@@ -189,7 +191,7 @@ class WitConfigBuilder:
             settings.address,
             settings.name,
             self._task,
-            version=settings.version,
+            version=version,
             signature=settings.signature,
         )
 
@@ -234,9 +236,17 @@ class WitConfigBuilder:
         self._first.name = name
         return self
 
+    def has_model_name(self) -> bool:
+        """Return whether the model has a name."""
+        return bool(self._first.name)
+
+    def has_compare_model_name(self) -> bool:
+        """Return whether the second model has a name."""
+        return bool(self._second.name)
+
     def set_model_version(self, version: int | str) -> WitConfigBuilder:
-        """Set the version of the model."""
-        self._first.version = int(version)
+        """Set the version of the model: a number for TensorFlow Serving, or any text to show."""
+        self._first.version = str(version)
         return self
 
     def set_model_signature(self, signature: str) -> WitConfigBuilder:
@@ -256,7 +266,7 @@ class WitConfigBuilder:
 
     def set_compare_model_version(self, version: int | str) -> WitConfigBuilder:
         """Set the version of the second model."""
-        self._second.version = int(version)
+        self._second.version = str(version)
         return self
 
     def set_compare_model_signature(self, signature: str) -> WitConfigBuilder:
@@ -270,12 +280,12 @@ class WitConfigBuilder:
         return self
 
     def set_predict_input_tensor(self, tensor: str) -> WitConfigBuilder:
-        """Set the input tensor of Predict."""
+        """Set the input tensor of Predict, ``examples`` by default."""
         self._first.input_tensor = self._second.input_tensor = tensor
         return self
 
     def set_predict_output_tensor(self, tensor: str) -> WitConfigBuilder:
-        """Set the output tensor of Predict."""
+        """Set the output tensor of Predict; by default the one with the name of scores."""
         self._first.output_tensor = self._second.output_tensor = tensor
         return self
 
@@ -364,6 +374,15 @@ class WitWidget:
         import tracklight
 
         tracklight.notebook.show_session(self.session.workspace, self._height)
+
+
+def _parse_version(text: str | None) -> int | None:
+    """Return the version that TensorFlow Serving is asked for; None for the latest one."""
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise UsageError(f'"{text}" is not a version of a served model; versions are numbers')
+    return int(text)
 
 
 def _predict_with_spec(model: Any, feature_spec: Any, examples: Sequence[Any]) -> Any:

@@ -26,6 +26,8 @@ from tracklight.analysis.predictors.server_models import (
 )
 from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import ModelError, UsageError
+from tracklight.formats import proto
+from tracklight.formats.tensor import encode_tensor
 
 RANDOM = np.random.default_rng(0)
 A, B = RANDOM.normal(size=50), RANDOM.normal(size=50)
@@ -231,6 +233,53 @@ def test_grpc_classify_and_predict(serving: str, model: str) -> None:
         predictor.close()
         assert scores.shape == (50, 2)
         assert np.allclose(scores[:, 1], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "expected"),
+    [
+        (
+            "input size does not match signature: 2!=1 len({a,b}) != len({inputs}). Sent extra: "
+            "{a,b}. Missing but required: {inputs}.",
+            "inputs",
+        ),
+        (
+            "input tensor alias not found in signature: a. Inputs expected to be in the set {ex}.",
+            "ex",
+        ),
+        ("Missing but required: {c,d}.", None),
+        ("Missing but required: {a}.", None),
+        ("Feature: b is required", None),
+    ],
+)
+def test_grpc_input_of_examples_is_found(
+    monkeypatch: pytest.MonkeyPatch, refusal: str, expected: str | None
+) -> None:
+    pytest.importorskip("grpc")
+    sent: list[list[str]] = []
+
+    def request(self: Any, method: str, message: Any, response: str) -> Any:
+        names = [entry.key.decode() for entry in message.inputs]
+        sent.append(names)
+        if names != [expected]:
+            raise ModelError(f"TensorFlow Serving at localhost:1 refused the request: {refusal}")
+        found = proto.PredictResponse()
+        scores = np.full((len(TABLE), 2), 0.5, np.float32)
+        found.outputs.add(key=b"probabilities").value.CopyFrom(encode_tensor(scores))
+        return found
+
+    monkeypatch.setattr(ServingGrpcPredictor, "_request", request)
+    options: dict[str, Any] = {"method": "predict", "features": ["a", "b"]}
+    predictor = ServingGrpcPredictor("m", "localhost:1", "m", **options)
+    if expected is None:
+        with pytest.raises(ModelError, match="refused the request"):
+            predictor.predict(TABLE)
+        assert sent == [["a", "b"]]
+    else:
+        assert predictor.predict(TABLE).scores.shape == (50, 2)
+        predictor.predict(TABLE)
+        assert sent == [["a", "b"], [expected], [expected]]
+    predictor.close()
 
 
 @pytest.mark.slow

@@ -525,6 +525,10 @@ _MAX_MESSAGE_BYTES = 1 << 30
 _MAX_DETAIL = 300
 
 
+#: What TensorFlow Serving says about requests with other inputs than those of the signature.
+_EXPECTED_INPUTS = re.compile(r"(?:Missing but required:|expected to be in the set) \{([^{}]*)\}")
+
+
 class ServingGrpcPredictor(Predictor):
     """A model behind TensorFlow Serving.
 
@@ -535,7 +539,7 @@ class ServingGrpcPredictor(Predictor):
         signature: The signature; None for the default one.
         method: ``classify`` or ``regress`` send examples; ``predict`` sends tensors.
         input: For ``predict``: the input that gets serialized examples. None sends one tensor per
-            feature instead.
+            feature, unless the server answers that it expects a single other input.
         output: For ``predict``: the output with the scores; None chooses it by name.
         timeout_s: Deadline of each request.
 
@@ -599,6 +603,16 @@ class ServingGrpcPredictor(Predictor):
         return order_classes(rows, self)
 
     def _predict_tensors(self, inputs: DataTable) -> Any:
+        try:
+            return self._send_tensors(inputs)
+        except ModelError as error:
+            expected = None if self._input else _find_expected_input(str(error))
+            if expected is None or expected in inputs.names:
+                raise
+            self._input = expected
+            return self._send_tensors(inputs)
+
+    def _send_tensors(self, inputs: DataTable) -> Any:
         request = proto.PredictRequest(model_spec=self._spec)
         if self._input is not None:
             tensors: dict[str, Any] = {self._input: np.array(encode_examples(inputs), object)}
@@ -655,6 +669,12 @@ class ServingGrpcPredictor(Predictor):
             address=self._address,
             detail=str(error.details() or code).strip()[:_MAX_DETAIL],
         )
+
+
+def _find_expected_input(refusal: str) -> str | None:
+    """Return the input that a server says to expect, if it is a single one."""
+    match = _EXPECTED_INPUTS.search(refusal)
+    return match[1].strip() if match and "," not in match[1] and match[1].strip() else None
 
 
 def _to_tensor(array: Any) -> Any:
