@@ -8,8 +8,8 @@
     result.write("logs/run1", step=epoch)    # appears in the Fairness dashboard
 
 `evaluate` reads pandas, Arrow and Polars tables, NumPy arrays and Parquet files of any size;
-`data` adapts them, `tables` has the results. The metrics are in `tracklight.analysis.evaluation`.
-May import that package, `tracklight.writer` and `tracklight.formats`.
+`data` adapts them. The metrics are in `tracklight.analysis.evaluation`. May import that package,
+`tracklight.writer` and `tracklight.formats`.
 """
 
 from __future__ import annotations

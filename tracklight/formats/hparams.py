@@ -43,7 +43,7 @@ RecordT = TypeVar("RecordT", "RunStart", "RunEnd")
 #: Separates the names of nested hyperparameters, as in Lightning: ``optimizer/lr``.
 NAME_SEPARATOR = "/"
 
-_MAX_DEPTH = 20
+_MAX_NESTED_DICTS = 20
 
 
 class HParamType(IntEnum):
@@ -115,7 +115,7 @@ def iter_flattened(values: Mapping[Any, Any], depth: int = 0) -> Iterator[tuple[
             value = vars(value)
         if not isinstance(value, Mapping):
             yield str(key), value
-        elif depth < _MAX_DEPTH:
+        elif depth < _MAX_NESTED_DICTS:
             for name, leaf in iter_flattened(value, depth + 1):
                 yield f"{key}{NAME_SEPARATOR}{name}", leaf
 

@@ -40,7 +40,7 @@ _READ_TIMEOUT_S = 30.0
 _MAX_CONCURRENT_REQUESTS = 16
 _MAX_LISTING_BYTES = 64 << 20
 #: Bounds for directories that contain links to their parent directories.
-_MAX_DEPTH = 32
+_MAX_NESTED_DIRECTORIES = 32
 _MAX_DIRECTORIES = 20_000
 _SKIP_CHUNK_BYTES = 1 << 20
 
@@ -366,7 +366,7 @@ class _DirectoryWalk:
             if not link.is_directory:
                 if self._is_wanted(link.name):
                     jobs.append(self._add_file(relative, link.name, child_url))
-            elif depth < _MAX_DEPTH and not self._is_excluded(child):
+            elif depth < _MAX_NESTED_DIRECTORIES and not self._is_excluded(child):
                 jobs.append(self._list_directory(child, child_url, depth + 1))
         await asyncio.gather(*jobs)
 

@@ -162,7 +162,7 @@ _WAITING_FOR_CORE = "Waiting for a core"
 #: Added to thread ids for the tracks that show when a thread was running; above any real id.
 _RUNNING_TRACK_OFFSET = 1 << 32
 
-_MAX_DEPTH = 200
+_MAX_STACK_FRAMES = 200
 _MAX_LINE_CHARS = 80
 _LIBRARY_DIRS = (
     *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
@@ -209,7 +209,7 @@ class SpanBuilder:
 def format_stack(frame: FrameType | None) -> list[str]:
     """Return the functions on a stack, outermost first, with the current lines in user code."""
     frames: list[FrameType] = []
-    while frame is not None and len(frames) < _MAX_DEPTH:
+    while frame is not None and len(frames) < _MAX_STACK_FRAMES:
         frames.append(frame)
         frame = frame.f_back
     return [name for outer in reversed(frames) for name in _iter_frame_names(outer)]

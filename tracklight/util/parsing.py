@@ -20,7 +20,7 @@ from tracklight.errors import ExpressionError, Message
 
 KindT = TypeVar("KindT", bound=str)
 
-_MAX_DEPTH = 50
+_MAX_NESTED_TERMS = 50
 _SPACE = re.compile(r"\s*")
 
 
@@ -80,7 +80,7 @@ class TokenParser(ABC, Generic[KindT]):
     def _nest(self) -> Iterator[None]:
         """Limit the depth of the recursion."""
         self._depth += 1
-        if self._depth > _MAX_DEPTH:
+        if self._depth > _MAX_NESTED_TERMS:
             self._fail(Message("filter.too_deep", "Too many nested parentheses"))
         try:
             yield

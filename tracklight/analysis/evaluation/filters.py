@@ -152,7 +152,7 @@ def is_missing(value: Any) -> bool:
 # ---- filters
 
 MAX_FILTER_LENGTH = 10_000
-_MAX_DEPTH = 100
+_MAX_NESTED_TERMS = 100
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -304,7 +304,7 @@ class _Parser:
 
     def parse_or(self) -> Node:
         self.depth += 1
-        if self.depth > _MAX_DEPTH:
+        if self.depth > _MAX_NESTED_TERMS:
             raise UsageError("the filter is nested too deeply")
         nodes = [self.parse_and()]
         while self.accept("or"):

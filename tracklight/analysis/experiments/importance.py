@@ -29,7 +29,7 @@ from tracklight.types import Bool, Float64, Int64
 Bins = NDArray[np.int64]
 """Rows by features."""
 
-_MAX_DEPTH = 10
+_MAX_TREE_LEVELS = 10
 _MIN_LEAF_ROWS = 3
 #: Share of the features that each node may split on; random, to decorrelate the trees.
 _MAX_FEATURES_SHARE = 0.6
@@ -63,7 +63,7 @@ def grow_tree(
 ) -> RegressionTree:
     """Grow a tree until no split of a leaf reduces the squared error."""
     builder = _TreeBuilder(len(target), target)
-    for _ in range(_MAX_DEPTH):
+    for _ in range(_MAX_TREE_LEVELS):
         if not builder.level:
             break
         builder.split(bins, target, bin_count, rng)

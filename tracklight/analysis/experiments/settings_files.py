@@ -27,7 +27,7 @@ _MAX_TEXT_CHARS = 500
 #: Of several files in a directory, the one with the most specific name is used.
 _PREFERRED_STEMS = ("hparams", "params", "args", "config")
 
-_MAX_DEPTH = 50
+_MAX_NESTED_VALUES = 50
 #: Every alias counts as all the values that it stands for.
 _MAX_YAML_VALUES = 1_000_000
 #: Longer scalars are strings: parsing them as numbers could take quadratic time.
@@ -198,22 +198,22 @@ class _DocumentReader:
                 return None if self._root is None else self._root.value
 
     def _begin(self, collection: _Collection) -> None:
-        if len(self._open) >= _MAX_DEPTH:
+        if len(self._open) >= _MAX_NESTED_VALUES:
             raise FormatError(
                 "hparams.nested_too_deep",
                 "nested more than {max_depth} levels deep",
-                max_depth=_MAX_DEPTH,
+                max_depth=_MAX_NESTED_VALUES,
             )
         if collection.anchor is not None:
             self._anchors[collection.anchor] = None
         self._open.append(collection)
 
     def _add(self, node: _Node, anchor: str | None) -> None:
-        if len(self._open) + node.height > _MAX_DEPTH:
+        if len(self._open) + node.height > _MAX_NESTED_VALUES:
             raise FormatError(
                 "hparams.nested_too_deep",
                 "nested more than {max_depth} levels deep",
-                max_depth=_MAX_DEPTH,
+                max_depth=_MAX_NESTED_VALUES,
             )
         if anchor is not None:
             self._anchors[anchor] = node

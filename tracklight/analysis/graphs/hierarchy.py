@@ -29,7 +29,7 @@ FUNCTION_SEPARATOR = "|"
 #: Replaces the separator in names.
 _SEPARATOR_REPLACEMENT = "\N{BROKEN BAR}"
 _NAMELESS = "(no name)"
-_MAX_DEPTH = 100
+_MAX_NESTED_SCOPES = 100
 
 #: A series is shown as one box if it has at least this many operations, or this many scopes.
 #: Users know their model by its scopes, so only long series of scopes are folded.
@@ -254,13 +254,15 @@ def _are_plain(names: Sequence[str]) -> bool:
     text = "\n".join(["", *names, ""])
     special = ("//", FUNCTION_SEPARATOR, "\n/", "/\n", "\n\n")
     longest = max(map(len, names), default=0)
-    return longest < _MAX_DEPTH and not any(part in text for part in special)
+    return longest < _MAX_NESTED_SCOPES and not any(part in text for part in special)
 
 
 def _normalize(name: str) -> str:
     plain = name.replace(FUNCTION_SEPARATOR, _SEPARATOR_REPLACEMENT)
     parts = [part or _NAMELESS for part in plain.split("/")]
-    return "/".join([*parts[:_MAX_DEPTH], ":".join(parts[_MAX_DEPTH:])][: len(parts)])
+    return "/".join(
+        [*parts[:_MAX_NESTED_SCOPES], ":".join(parts[_MAX_NESTED_SCOPES:])][: len(parts)]
+    )
 
 
 def _move_inside(path: str, scopes: set[str]) -> str:

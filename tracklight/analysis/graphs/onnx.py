@@ -45,7 +45,7 @@ from tracklight.util.parsing import extract_python_line
 
 INITIALIZER = "Initializer"
 
-_MAX_DEPTH = 50
+_MAX_NESTED_GRAPHS = 50
 #: Types of initializers that are indices or shapes and not trainable.
 _UNTRAINABLE_TYPES = frozenset({"int64", "int32", "bool", "string", ""})
 
@@ -102,11 +102,11 @@ class _GraphBuilder:
         depth: int,
         path: str = "",
     ) -> None:
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_NESTED_GRAPHS:
             raise FormatError(
                 "graphs.too_deep",
                 "graphs are nested more than {max_depth} levels deep",
-                max_depth=_MAX_DEPTH,
+                max_depth=_MAX_NESTED_GRAPHS,
             )
         self._known, self._functions, self._depth, self._path = known, functions, depth, path
         self._names = UniqueNames()

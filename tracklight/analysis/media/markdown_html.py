@@ -226,7 +226,7 @@ def _is_subtype(known: _TokenType, kind: _TokenType) -> bool:
 # ---- Markdown
 
 #: The parser drops blocks that are nested deeper, so such texts are refused.
-_MAX_NESTING = 60
+_MAX_NESTED_BLOCKS = 60
 #: Browsers take too long to lay out more.
 _MAX_HTML_CHARACTERS = 1_500_000
 
@@ -256,7 +256,7 @@ def render_html(text: str, deadline: Deadline) -> str:
     markdown = _make_parser()
     env: dict[str, Any] = {"deadline": deadline, "formulas": 0}
     tokens = markdown.parse(text, env)
-    if any(token.level >= _MAX_NESTING - 1 for token in tokens):
+    if any(token.level >= _MAX_NESTED_BLOCKS - 1 for token in tokens):
         raise DeadlineExceededError
     deadline.check()
     html = cast(str, markdown.renderer.render(tokens, markdown.options, env))
@@ -267,7 +267,9 @@ def render_html(text: str, deadline: Deadline) -> str:
 
 @lru_cache(maxsize=1)
 def _make_parser() -> MarkdownIt:
-    markdown = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}, renderer_cls=HtmlRenderer)
+    markdown = MarkdownIt(
+        "commonmark", {"maxNesting": _MAX_NESTED_BLOCKS}, renderer_cls=HtmlRenderer
+    )
     markdown.enable(["table", "strikethrough"])
     markdown.block.ruler.before("table", "deadline", _check_deadline_block)
     markdown.inline.ruler.before("text", "deadline", _check_deadline_inline)

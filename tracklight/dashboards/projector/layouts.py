@@ -411,7 +411,7 @@ def get_alignment_target(
         embedding: The embedding of the new layout.
         context: The context of the new layout.
         align_to: The key of the other job.
-        align_by: The column by which points are matched; see `loading.choose_match_column`.
+        align_by: The column by which points are matched; see `choose_match_column`.
     """
     layout, other_context = jobs.get_layout(align_to)
     other = library.load(other_context.embedding)

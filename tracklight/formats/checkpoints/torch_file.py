@@ -301,7 +301,7 @@ _DTYPES = {
 }
 #: Keys of a checkpoint that contain a state_dict; they are left out of names.
 _WRAPPERS = {"state_dict", "model_state_dict", "model", "module", "net", "network", "weights", ""}
-_MAX_DEPTH = 64
+_MAX_NESTED_VALUES = 64
 #: Attributes of a pickled module; they are left out of keys.
 _MODULE_ATTRIBUTES = {"_parameters", "_buffers", "_modules"}
 
@@ -413,7 +413,7 @@ def _iter_tensors(root: Any) -> Iterator[tuple[tuple[str, ...], StoredTensor]]:
         path, value = pending.pop()
         if isinstance(value, StoredTensor):
             yield path, value
-        elif id(value) not in seen and len(path) < _MAX_DEPTH:
+        elif id(value) not in seen and len(path) < _MAX_NESTED_VALUES:
             # An object can contain itself, or another one a billion times.
             seen.add(id(value))
             children = [((*path, *step), item) for step, item in _list_children(value)]

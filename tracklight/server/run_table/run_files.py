@@ -165,7 +165,7 @@ MAX_CONSOLE_LINES = 10_000
 MAX_DOWNLOAD_BYTES = 512 << 20
 
 #: Folders deeper than this are not entered: a run directory may hold a whole data set.
-_MAX_DEPTH = 5
+_MAX_NESTED_FOLDERS = 5
 _CONSOLE_SUFFIXES = (".log", ".out", ".err")
 _SNIFFED_BYTES = 64
 
@@ -251,7 +251,7 @@ class RunFiles:
         prefix = "" if run == "." else f"{run.removesuffix('/.')}/"
 
         def is_excluded(relative: str) -> bool:
-            return relative.count("/") >= _MAX_DEPTH or prefix + relative in others
+            return relative.count("/") >= _MAX_NESTED_FOLDERS or prefix + relative in others
 
         listing = fs.list_files(path, lambda name: True, is_excluded)
         rows = [

@@ -31,7 +31,7 @@ from tracklight.analysis.graphs.onnx import get_common_scope, join_modules
 from tracklight.errors import FormatError
 from tracklight.util.parsing import extract_python_line
 
-_MAX_DEPTH = 50
+_MAX_NESTED_GRAPHS = 50
 _MAX_WEIGHT_BYTES = 1 << 30
 _MAX_TEXT_CHARS = 500
 _OLD_MODEL = "serialized_exported_program.json"
@@ -98,11 +98,11 @@ class _ProgramParser:
         return self._build_graph(self._graph, depth=0)
 
     def _build_graph(self, graph: dict[str, Any], depth: int) -> Graph:
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_NESTED_GRAPHS:
             raise FormatError(
                 "graphs.too_deep",
                 "graphs are nested more than {max_depth} levels deep",
-                max_depth=_MAX_DEPTH,
+                max_depth=_MAX_NESTED_GRAPHS,
             )
         specs = {name: _parse_spec(meta) for name, meta in graph["tensor_values"].items()}
         builder = TensorGraphBuilder(specs)

@@ -31,7 +31,7 @@ from tracklight.formats.checkpoints.torch_file import (
     load_pickle,
 )
 
-_MAX_DEPTH = 200
+_MAX_NESTED_CALLS = 200
 _MAX_NODES = 500_000
 _MAX_TEXT_CHARS = 200
 #: Attributes of classes in the source that list which tensors are trained, and which are not.
@@ -233,11 +233,11 @@ class _Interpreter:
         scope: str,
         depth: int,
     ) -> _Any:
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_NESTED_CALLS:
             raise FormatError(
                 "graphs.too_deep",
                 "graphs are nested more than {max_depth} levels deep",
-                max_depth=_MAX_DEPTH,
+                max_depth=_MAX_NESTED_CALLS,
             )
         names = [argument.arg for argument in function.args.args]
         scope_of_call = _Scope(self, function, scope, depth)
