@@ -1,4 +1,4 @@
-"""Memory: byte sizes as text, an LRU cache with a budget, and returning freed memory to the system.
+"""Memory: byte sizes as text, an LRU cache and uploads with a budget, and returning freed memory.
 
 `is_process_alive` tells whether a process, possibly of another machine, still runs.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import secrets
 import sys
 import threading
 import time
@@ -304,3 +305,78 @@ class LruCache(Generic[KeyT, ValueT]):
             uses += [self._oversized_used_at] if self._oversized else []
             if uses:
                 self._start_timer(min(uses) - idle_since)
+
+
+class UploadStore(Generic[ValueT]):
+    """Keep what users upload; the oldest is dropped when there is too much.
+
+    All methods may be called from any thread.
+
+    Args:
+        max_items: The number of values to keep.
+        max_bytes: Budget for the sizes given to `put`. The newest value is kept in any case.
+        on_drop: Called with each value that is dropped or removed.
+
+    Example:
+        >>> uploads = UploadStore[bytes](max_items=8)
+        >>> key = uploads.put(make_upload_id(), b"...")
+        >>> uploads.find(key)
+        b'...'
+    """
+
+    def __init__(
+        self,
+        *,
+        max_items: int,
+        max_bytes: int | None = None,
+        on_drop: Callable[[ValueT], object] | None = None,
+    ) -> None:
+        self._max_items = max_items
+        self._max_bytes = max_bytes
+        self._on_drop = on_drop
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[str, tuple[ValueT, int]] = OrderedDict()
+
+    def put(self, key: str, value: ValueT, size_bytes: int = 0) -> str:
+        """Keep a value, or replace the one that has this key, and return the key."""
+        with self._lock:
+            dropped = []
+            self._entries[key] = (value, size_bytes)
+            while len(self._entries) > 1 and self._is_full():
+                dropped.append(self._entries.popitem(last=False)[1][0])
+        for each in dropped:
+            self._drop(each)
+        return key
+
+    def find(self, key: str) -> ValueT | None:
+        """Return a value, or None if it was dropped."""
+        with self._lock:
+            entry = self._entries.get(key)
+        return None if entry is None else entry[0]
+
+    def list_values(self) -> list[ValueT]:
+        """Return all values, the oldest first."""
+        with self._lock:
+            return [value for value, _ in self._entries.values()]
+
+    def remove(self, key: str) -> None:
+        """Remove a value, such as a file that turns out to be unreadable."""
+        with self._lock:
+            entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._drop(entry[0])
+
+    def _is_full(self) -> bool:
+        size_bytes = sum(size for _, size in self._entries.values())
+        return len(self._entries) > self._max_items or (
+            self._max_bytes is not None and size_bytes > self._max_bytes
+        )
+
+    def _drop(self, value: ValueT) -> None:
+        if self._on_drop is not None:
+            self._on_drop(value)
+
+
+def make_upload_id() -> str:
+    """Return a new id that no tag, capture or embedding of a log has."""
+    return f"upload-{secrets.token_hex(8)}"

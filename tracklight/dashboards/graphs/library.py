@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
@@ -30,7 +27,7 @@ from tracklight.formats.values import Tensor, decode_value
 from tracklight.plugin import Context, Source
 from tracklight.types import Kind, TagInfo
 from tracklight.util.files import hash_key
-from tracklight.util.memory import LruCache
+from tracklight.util.memory import LruCache, UploadStore, make_upload_id
 
 #: The tag of the graph that belongs to a run as a whole.
 RUN_GRAPH_TAG = "__run_graph__"
@@ -106,15 +103,15 @@ class GraphLibrary:
         self._cache: LruCache[str, GraphIndex] = LruCache(
             max_bytes=_CACHE_BYTES, idle_s=_CACHE_IDLE_S, keep_oversized=True
         )
-        self._uploads: OrderedDict[str, tuple[GraphRow, GraphIndex]] = OrderedDict()
+        self._uploads: UploadStore[tuple[GraphRow, GraphIndex]] = UploadStore(
+            max_items=_MAX_UPLOADS, max_bytes=_MAX_UPLOADED_BYTES
+        )
         self._rows_cache: tuple[int, Mapping[str, GraphRow]] | None = None
-        self._lock = threading.Lock()
 
     def list_graphs(self) -> GraphsResponse:
         """Return the graphs of the log, followed by uploads."""
         cursor = self._context.cursor()
-        with self._lock:
-            uploads = [row for row, _ in self._uploads.values()]
+        uploads = [row for row, _ in self._uploads.list_values()]
         return GraphsResponse(cursor, [*self._list_rows().values(), *uploads])
 
     def prepare(self) -> None:
@@ -132,8 +129,7 @@ class GraphLibrary:
             LogError: The log does not have the graph any more.
             FormatError: The graph cannot be parsed.
         """
-        with self._lock:
-            upload = self._uploads.get(request.id)
+        upload = self._uploads.find(request.id)
         if upload is not None:
             return upload[1]
         if request.id.startswith(COMPARE_PREFIX):
@@ -142,16 +138,9 @@ class GraphLibrary:
 
     def add_upload(self, name: str, graph: Graph, size_bytes: int) -> GraphRow:
         """Keep an uploaded graph until eight others, or 1 GB, have been uploaded."""
-        graph_id = f"upload-{secrets.token_hex(8)}"
+        graph_id = make_upload_id()
         row = GraphRow(graph_id, "", name, name, "upload", "", size_bytes, [], [])
-        graph_index = GraphIndex(graph)
-        with self._lock:
-            self._uploads[graph_id] = (row, graph_index)
-            while len(self._uploads) > 1 and (
-                len(self._uploads) > _MAX_UPLOADS
-                or sum(it.bytes for it, _ in self._uploads.values()) > _MAX_UPLOADED_BYTES
-            ):
-                self._uploads.popitem(last=False)
+        self._uploads.put(graph_id, (row, GraphIndex(graph)), size_bytes)
         return row
 
     def find_row(self, graph_id: str) -> GraphRow | None:
@@ -160,8 +149,7 @@ class GraphLibrary:
 
     def get_title(self, graph_id: str) -> str:
         """Return what a file with the graph is called."""
-        with self._lock:
-            upload = self._uploads.get(graph_id)
+        upload = self._uploads.find(graph_id)
         if upload is not None:
             return upload[0].title
         row = self.find_row(graph_id)

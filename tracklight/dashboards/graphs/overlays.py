@@ -12,9 +12,6 @@ import io
 import json
 import math
 import re
-import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan, nan
@@ -50,6 +47,7 @@ from tracklight.dashboards.graphs.schemas import (
 from tracklight.errors import FormatError, LogError
 from tracklight.plugin import Blob
 from tracklight.types import Float64
+from tracklight.util.memory import UploadStore, make_upload_id
 
 # ---- Files, and their values on a graph
 
@@ -288,20 +286,17 @@ class OverlayLibrary:
     """Uploaded data of nodes by id, in memory. Thread-safe."""
 
     def __init__(self) -> None:
-        self._overlays: OrderedDict[str, tuple[OverlayRow, Overlay]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._overlays: UploadStore[tuple[OverlayRow, Overlay]] = UploadStore(
+            max_items=_MAX_OVERLAYS
+        )
 
     def list_rows(self) -> list[OverlayRow]:
-        with self._lock:
-            return [row for row, _ in self._overlays.values()]
+        return [row for row, _ in self._overlays.list_values()]
 
     def add(self, name: str, overlay: Overlay) -> OverlayRow:
         """Keep a file until sixteen others have been uploaded."""
-        row = OverlayRow(secrets.token_hex(8), name, list(overlay.columns))
-        with self._lock:
-            self._overlays[row.id] = (row, overlay)
-            while len(self._overlays) > _MAX_OVERLAYS:
-                self._overlays.popitem(last=False)
+        row = OverlayRow(make_upload_id(), name, list(overlay.columns))
+        self._overlays.put(row.id, (row, overlay))
         return row
 
     def get_column(self, reference: str) -> dict[str, float]:
@@ -311,9 +306,8 @@ class OverlayLibrary:
             LogError: The server does not have the file any more.
         """
         overlay_id, _, column = reference.partition(_COLUMN_SEPARATOR)
-        with self._lock:
-            _, overlay = self._overlays.get(overlay_id, (None, None))
-        values = None if overlay is None else overlay.columns.get(column)
+        found = self._overlays.find(overlay_id)
+        values = None if found is None else found[1].columns.get(column)
         if values is None:
             raise LogError(
                 "graphs.overlay_gone",

@@ -6,14 +6,12 @@ one tab of the dashboard, defined in the other modules of this package.
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import tempfile
 import threading
 import time
 import weakref
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -55,7 +53,7 @@ from tracklight.logdir.filesystem import FileStat, ListedFile
 from tracklight.plugin import Context, Problem, Route, Source
 from tracklight.types import MEMORY_KINDS, CaptureFile, CaptureKind, Kind, Series
 from tracklight.util.files import FileCache, get_notes_path, hash_key
-from tracklight.util.memory import LruCache
+from tracklight.util.memory import LruCache, UploadStore, make_upload_id
 
 #: The run of uploaded captures, which no run of a log has.
 UPLOAD_RUN = ""
@@ -226,13 +224,14 @@ class CaptureUploads:
 
     def __init__(self) -> None:
         self._folder = ""
-        self._files: OrderedDict[str, CaptureFile] = OrderedDict()
         self._lock = threading.Lock()
+        self._files: UploadStore[tuple[str, CaptureFile]] = UploadStore(
+            max_items=_MAX_UPLOADS, on_drop=_delete_upload
+        )
 
     def list_files(self) -> dict[str, CaptureFile]:
         """Return the uploaded captures by id, oldest first."""
-        with self._lock:
-            return dict(self._files)
+        return dict(self._files.list_values())
 
     def find_path(self, file: CaptureFile) -> Path | None:
         """Return the path of an uploaded capture; None if it belongs to the log."""
@@ -252,29 +251,27 @@ class CaptureUploads:
                 "*.prof and *.pickle",
                 name=name,
             )
-        id = f"upload-{secrets.token_hex(8)}"
+        id = make_upload_id()
+        # The name of a file is chosen by the client, so that it is not used for the path.
+        suffix = next(s for s in (".xplane.pb", ".json.gz", ".json", "") if name.endswith(s))
+        path = Path(self._get_folder(), f"{id}{suffix}")
+        path.write_bytes(content)
+        return self._files.put(id, (id, _make_uploaded_file(name, path, len(content))))
+
+    def remove(self, id: str) -> None:
+        """Delete a capture that cannot be read."""
+        self._files.remove(id)
+
+    def _get_folder(self) -> str:
         with self._lock:
             if not self._folder:
                 self._folder = tempfile.mkdtemp(prefix="tracklight-captures-")
                 weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-            # The name of a file is chosen by the client, so that it is not used for the path.
-            suffix = next(s for s in (".xplane.pb", ".json.gz", ".json", "") if name.endswith(s))
-            path = Path(self._folder, f"{id}{suffix}")
-            path.write_bytes(content)
-            self._files[id] = _make_uploaded_file(name, path, len(content))
-            while len(self._files) > _MAX_UPLOADS:
-                self._delete(next(iter(self._files)))
-        return id
+            return self._folder
 
-    def remove(self, id: str) -> None:
-        """Delete a capture that cannot be read."""
-        with self._lock:
-            self._delete(id)
 
-    def _delete(self, id: str) -> None:
-        file = self._files.pop(id, None)
-        if file is not None:
-            Path(file.path).unlink(missing_ok=True)
+def _delete_upload(upload: tuple[str, CaptureFile]) -> None:
+    Path(upload[1].path).unlink(missing_ok=True)
 
 
 def _make_uploaded_file(name: str, path: Path, size: int) -> CaptureFile:

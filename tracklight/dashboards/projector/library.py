@@ -11,9 +11,8 @@ import io
 import math
 import posixpath
 import secrets
-import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -50,7 +49,7 @@ from tracklight.logdir.discover import iter_ancestors
 from tracklight.plugin import Context
 from tracklight.types import TensorFileEntry
 from tracklight.util.files import JsonFile, get_notes_path, hash_key
-from tracklight.util.memory import LruCache
+from tracklight.util.memory import LruCache, UploadStore, make_upload_id
 
 # ---- edits by users
 
@@ -191,17 +190,17 @@ class EmbeddingLibrary:
             max_items=_MAX_EDITED, idle_s=_IDLE_S
         )
         self.edits = EditStore(root.path for root in context.log.roots)
-        self._uploads: OrderedDict[str, tuple[EmbeddingRow, LoadedEmbedding]] = OrderedDict()
+        self._uploads: UploadStore[tuple[EmbeddingRow, LoadedEmbedding]] = UploadStore(
+            max_items=_MAX_UPLOADS
+        )
         self._listed: tuple[Sequence[TensorFileEntry], Mapping[str, Embedding]] | None = None
-        self._lock = threading.Lock()
 
     # ---- Listing
 
     def list_rows(self) -> EmbeddingsResponse:
         """Return all embeddings, uploads first."""
         cursor = self._context.cursor()
-        with self._lock:
-            uploads = [row for row, _ in self._uploads.values()]
+        uploads = [row for row, _ in self._uploads.list_values()]
         logged = [
             make_embedding_row(self.files, key, embedding)
             for key, embedding in self.list_logged().items()
@@ -243,7 +242,7 @@ class EmbeddingLibrary:
         Raises:
             LogError: The embedding does not exist any more, or its files have changed.
         """
-        upload = self._find_upload(request.id)
+        upload = self._uploads.find(request.id)
         if upload is not None:
             return EmbeddingRef(request.id, 0, None, upload[0].versions[0].mark)
         embedding = self._get_logged(request.id)
@@ -267,7 +266,7 @@ class EmbeddingLibrary:
         return embedding
 
     def _load_unedited(self, ref: EmbeddingRef) -> LoadedEmbedding:
-        upload = self._find_upload(ref.id)
+        upload = self._uploads.find(ref.id)
         if upload is not None:
             return upload[1]
         version = self._get_logged(ref.id).versions[ref.index]
@@ -279,7 +278,7 @@ class EmbeddingLibrary:
 
     def get_name(self, ref: EmbeddingRef) -> str:
         """Return the name of an embedding with its run, for file names."""
-        upload = self._find_upload(ref.id)
+        upload = self._uploads.find(ref.id)
         if upload is not None:
             return upload[0].name
         embedding = self._get_logged(ref.id)
@@ -342,7 +341,7 @@ class EmbeddingLibrary:
     def _add_matrix(self, file: str, tensors: TensorFile, key: str, name: str) -> EmbeddingRow:
         embedding = from_vectors(read_tensor_vectors(tensors, key))
         row = EmbeddingRow(
-            id=f"upload-{secrets.token_hex(8)}",
+            id=make_upload_id(),
             run="",
             name=name,
             source="upload",
@@ -358,7 +357,7 @@ class EmbeddingLibrary:
     def _replace_upload(
         self, embedding_id: str, change: Callable[[LoadedEmbedding], LoadedEmbedding]
     ) -> EmbeddingRow:
-        upload = self._find_upload(embedding_id)
+        upload = self._uploads.find(embedding_id)
         if upload is None:
             raise LogError(
                 "projector.not_uploaded",
@@ -380,15 +379,8 @@ class EmbeddingLibrary:
             has_sprite=embedding.sprite is not None,
             versions=[VersionRow(0, None, secrets.token_hex(8), rows, dimensions)],
         )
-        with self._lock:
-            self._uploads[row.id] = (row, embedding)
-            while len(self._uploads) > _MAX_UPLOADS:
-                self._uploads.popitem(last=False)
+        self._uploads.put(row.id, (row, embedding))
         return row
-
-    def _find_upload(self, embedding_id: str) -> tuple[EmbeddingRow, LoadedEmbedding] | None:
-        with self._lock:
-            return self._uploads.get(embedding_id)
 
 
 def assign_ids(embeddings: Iterable[Embedding]) -> Mapping[str, Embedding]:
