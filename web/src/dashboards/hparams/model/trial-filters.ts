@@ -184,28 +184,24 @@ function shiftBrush([low, high]: Brush, by: number): Brush {
   return [low + shift, high + shift];
 }
 
-/** The number of trials in each bin of an axis. */
-export interface PositionHistogram {
-  readonly all: Int32Array;
-  readonly passing: Int32Array;
-  readonly maxCount: number;
+/** Of each trial without a position. */
+const NO_BIN = 255;
+
+/** Return the bin of each trial on an axis; there are less than 255 bins. */
+export function computeBins(positions: Float32Array, bins: number): Uint8Array {
+  return Uint8Array.from(positions, (position) =>
+    Number.isNaN(position) ? NO_BIN : Math.min(bins - 1, Math.max(0, Math.floor(position * bins))),
+  );
 }
 
-export function countPositions(
-  positions: Float32Array,
-  mask: Uint8Array,
-  bins: number,
-): PositionHistogram {
-  const all = new Int32Array(bins);
-  const passing = new Int32Array(bins);
-  for (let row = 0; row < positions.length; row++) {
-    const position = positions[row] ?? NaN;
-    if (Number.isNaN(position)) continue;
-    const bin = Math.min(bins - 1, Math.max(0, Math.floor(position * bins)));
-    all[bin] = (all[bin] ?? 0) + 1;
-    if (mask[row]) passing[bin] = (passing[bin] ?? 0) + 1;
+/** Return the number of trials in each bin, of those that are set in `mask` if there is one. */
+export function countBins(trialBins: Uint8Array, bins: number, mask?: Uint8Array): Int32Array {
+  const counts = new Int32Array(NO_BIN + 1);
+  for (let row = 0; row < trialBins.length; row++) {
+    const bin = trialBins[row] ?? NO_BIN;
+    if (!mask || mask[row]) counts[bin] = (counts[bin] ?? 0) + 1;
   }
-  return { all, passing, maxCount: Math.max(1, ...all) };
+  return counts.subarray(0, bins);
 }
 
 /** Return the filters as an expression for the run filter, without those it does not support. */

@@ -17,7 +17,7 @@ import {
   computePositions,
   type TrialColors,
 } from '../model/column-axes';
-import type { Brush } from '../model/trial-filters';
+import { type Brush, listMaskRows } from '../model/trial-filters';
 
 export interface PlacedAxis {
   readonly axis: ColumnAxis;
@@ -131,16 +131,20 @@ const MAX_VECTOR_SEGMENTS = 12_000;
 const LABEL_FONT_PX = 10.5;
 const LABEL_HEIGHT_PX = 13;
 
-/** Draw the lines of trials, those with the strongest colors on top. */
+/**
+ * Draw the lines of trials, those with the strongest colors on top. `rasterizer` keeps the lines that
+ * the last call has drawn.
+ */
 export function drawLines(
   renderer: Renderer,
   size: Size,
   lines: ParallelLines,
   rows: Int32Array,
+  rasterizer = makeLineRasterizer(size, lines),
 ): void {
   const { trialColors, colors } = lines;
   if (rows.length * lines.layout.axes.length > MAX_VECTOR_SEGMENTS)
-    return drawRasterizedLines(renderer, size, lines, rows, colors);
+    return drawRasterizedLines(renderer, rasterizer, rows, colors);
   const width = rows.length < 80 ? 1.6 : 1;
   const opacity = Math.min(1, Math.max(0.35, 12 / Math.sqrt(rows.length)));
   for (let level = 0; level < COLOR_LEVELS; level++) {
@@ -161,28 +165,32 @@ export function drawUnfilteredLines(
   const rows = lines.trialColors.drawOrder;
   const colors = lines.colors.map(() => color);
   if (rows.length * lines.layout.axes.length > MAX_VECTOR_SEGMENTS)
-    return drawRasterizedLines(renderer, size, lines, rows, colors);
+    return drawRasterizedLines(renderer, makeLineRasterizer(size, lines), rows, colors);
   const opacity = Math.min(0.8, Math.max(0.25, 10 / Math.sqrt(rows.length)));
   renderer.stroke(makeLinePath(lines, rows), { color, width: 1, opacity });
 }
 
-function drawRasterizedLines(
-  renderer: Renderer,
+export function makeLineRasterizer(
   size: Size,
   { layout, lineYs, trialColors }: ParallelLines,
-  rows: Int32Array,
-  colors: readonly string[],
-): void {
-  const raster = rasterizeLines({
+): LineRasterizer {
+  return new LineRasterizer({
     width: Math.round(size.width),
     height: Math.round(size.height),
     xs: layout.axes.map(({ x }) => x),
     lineYs,
-    rows,
     levels: trialColors.levels,
-    rampColors: colors.map(parseRgb),
-    opacity: Math.min(0.5, Math.max(0.08, 400 / rows.length)),
   });
+}
+
+function drawRasterizedLines(
+  renderer: Renderer,
+  rasterizer: LineRasterizer,
+  rows: Int32Array,
+  colors: readonly string[],
+): void {
+  const opacity = Math.min(0.5, Math.max(0.08, 400 / rows.length));
+  const raster = rasterizer.draw(rows, colors.map(parseRgb), opacity);
   renderer.image(raster, { left: 0, top: 0, width: raster.width, height: raster.height });
 }
 
@@ -276,89 +284,108 @@ function truncateLabel(text: string): string {
   return text.length > MAX_LABEL_LENGTH ? `${text.slice(0, MAX_LABEL_LENGTH - 1)}…` : text;
 }
 
-/** Lines to rasterize: thousands of strokes would take too long. */
-export interface LineRaster {
+/** Lines that may be rasterized: thousands of strokes would take too long. */
+export interface RasterLines {
   readonly width: number;
   readonly height: number;
   /** Of the axes. */
   readonly xs: readonly number[];
   /** For each axis, the y coordinate of each trial. */
   readonly lineYs: readonly Float32Array[];
-  /** The trials to draw. */
-  readonly rows: Int32Array;
-  /** For each trial, its index in `rampColors`. */
+  /** For each trial, the index of its color. */
   readonly levels: Uint8Array;
-  /** As red, green and blue. */
-  readonly rampColors: readonly (readonly number[])[];
-  /** Of one line. */
-  readonly opacity: number;
 }
 
 /** The opacity of a pixel does not increase further with more lines. */
 const MAX_LINES_PER_PIXEL = 255;
 
 /**
- * Draw lines as pixels, one pixel per column and line. A pixel has the mean color of its lines and is
- * more opaque the more lines there are.
+ * Draws lines as pixels, one pixel per column and line. A pixel has the mean color of its lines and
+ * is more opaque the more lines there are. Of several drawings, as while an axis is brushed, only
+ * the lines that are new or gone are rasterized.
  */
-export function rasterizeLines(lines: LineRaster): Raster {
-  const { width, height } = lines;
-  const counts = new Uint16Array(width * height);
-  const sums = new Uint32Array(width * height);
-  for (let gap = 0; gap + 1 < lines.xs.length; gap++) accumulateGap(lines, gap, counts, sums);
-  return colorize(lines, counts, sums);
-}
+export class LineRasterizer {
+  readonly #lines: RasterLines;
+  /** For each pixel, the number of lines and the sum of their levels. */
+  readonly #counts: Uint32Array;
+  readonly #sums: Uint32Array;
+  /** 1 for each trial in the pixels. */
+  #drawn: Uint8Array;
 
-/** Count the lines, and add up their levels, in the pixels between two axes. */
-function accumulateGap(
-  lines: LineRaster,
-  gap: number,
-  counts: Uint16Array,
-  sums: Uint32Array,
-): void {
-  const { xs, lineYs, rows, levels, width, height } = lines;
-  const [from, to] = [lineYs[gap], lineYs[gap + 1]];
-  const left = Math.max(0, Math.round(xs[gap] ?? 0));
-  const right = Math.min(width, Math.round(xs[gap + 1] ?? 0));
-  if (!from || !to || right <= left) return;
-  for (let index = 0; index < rows.length; index++) {
-    const row = rows[index] ?? 0;
-    const slope = ((to[row] ?? 0) - (from[row] ?? 0)) / (right - left);
-    const level = levels[row] ?? 0;
-    let y = from[row] ?? 0;
-    for (let x = left; x < right; x++) {
-      // Stored by column, so that the pixels of a line are close together in memory.
-      const pixel = x * height + (y | 0);
-      counts[pixel] = (counts[pixel] ?? 0) + 1;
-      sums[pixel] = (sums[pixel] ?? 0) + level;
-      y += slope;
+  constructor(lines: RasterLines) {
+    this.#lines = lines;
+    this.#counts = new Uint32Array(lines.width * lines.height);
+    this.#sums = new Uint32Array(lines.width * lines.height);
+    this.#drawn = new Uint8Array(lines.levels.length);
+  }
+
+  /** Draw the lines of some trials; `rampColors` are red, green and blue. */
+  draw(rows: Int32Array, rampColors: readonly (readonly number[])[], opacity: number): Raster {
+    const drawn = new Uint8Array(this.#drawn.length);
+    for (const row of rows) drawn[row] = 1;
+    const added = rows.filter((row) => !this.#drawn[row]);
+    const removed = listMaskRows(this.#drawn).filter((row) => !drawn[row]);
+    if (added.length + removed.length < rows.length) {
+      this.#accumulate(added, 1);
+      this.#accumulate(removed, -1);
+    } else {
+      this.#counts.fill(0);
+      this.#sums.fill(0);
+      this.#accumulate(rows, 1);
+    }
+    this.#drawn = drawn;
+    return this.#colorize(rampColors, opacity);
+  }
+
+  #accumulate(rows: Int32Array, sign: 1 | -1): void {
+    for (let gap = 0; gap + 1 < this.#lines.xs.length; gap++) this.#accumulateGap(rows, sign, gap);
+  }
+
+  /** Count the lines, and add up their levels, in the pixels between two axes. */
+  #accumulateGap(rows: Int32Array, sign: number, gap: number): void {
+    const { xs, lineYs, levels, width, height } = this.#lines;
+    const [counts, sums] = [this.#counts, this.#sums];
+    const [from, to] = [lineYs[gap], lineYs[gap + 1]];
+    const left = Math.max(0, Math.round(xs[gap] ?? 0));
+    const right = Math.min(width, Math.round(xs[gap + 1] ?? 0));
+    if (!from || !to || right <= left) return;
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index] ?? 0;
+      const slope = ((to[row] ?? 0) - (from[row] ?? 0)) / (right - left);
+      const level = sign * (levels[row] ?? 0);
+      let y = from[row] ?? 0;
+      for (let x = left; x < right; x++) {
+        // Stored by column, so that the pixels of a line are close together in memory.
+        const pixel = x * height + (y | 0);
+        counts[pixel] = (counts[pixel] ?? 0) + sign;
+        sums[pixel] = (sums[pixel] ?? 0) + level;
+        y += slope;
+      }
     }
   }
-}
 
-function colorize(
-  { width, height, rampColors, opacity }: LineRaster,
-  counts: Uint16Array,
-  sums: Uint32Array,
-): Raster {
-  const pixels = new Uint8ClampedArray(4 * width * height);
-  const words = new Uint32Array(pixels.buffer);
-  const alphas = Uint8Array.from(
-    { length: MAX_LINES_PER_PIXEL + 1 },
-    (_, count) => 255 * (1 - (1 - opacity) ** count),
-  );
-  const colors = Uint32Array.from(
-    rampColors,
-    ([red = 0, green = 0, blue = 0]) => red | (green << 8) | (blue << 16),
-  );
-  for (let x = 0; x < width; x++) {
-    for (let y = 0; y < height; y++) {
-      const count = counts[x * height + y] ?? 0;
-      if (count === 0) continue;
-      const level = Math.round((sums[x * height + y] ?? 0) / count);
-      const alpha = alphas[Math.min(MAX_LINES_PER_PIXEL, count)] ?? 255;
-      words[y * width + x] = (colors[level] ?? 0) | (alpha << 24);
+  #colorize(rampColors: readonly (readonly number[])[], opacity: number): Raster {
+    const { width, height } = this.#lines;
+    const [counts, sums] = [this.#counts, this.#sums];
+    const pixels = new Uint8ClampedArray(4 * width * height);
+    const words = new Uint32Array(pixels.buffer);
+    const alphas = Uint8Array.from(
+      { length: MAX_LINES_PER_PIXEL + 1 },
+      (_, count) => 255 * (1 - (1 - opacity) ** count),
+    );
+    const colors = Uint32Array.from(
+      rampColors,
+      ([red = 0, green = 0, blue = 0]) => red | (green << 8) | (blue << 16),
+    );
+    for (let x = 0; x < width; x++) {
+      for (let y = 0; y < height; y++) {
+        const count = counts[x * height + y] ?? 0;
+        if (count === 0) continue;
+        const level = Math.round((sums[x * height + y] ?? 0) / count);
+        const alpha = alphas[Math.min(MAX_LINES_PER_PIXEL, count)] ?? 255;
+        words[y * width + x] = (colors[level] ?? 0) | (alpha << 24);
+      }
     }
+    return { width, height, pixels };
   }
-  return { width, height, pixels };
 }

@@ -86,12 +86,12 @@ const LABEL_OVERHANG_PX = 10;
 
 export function drawDots(renderer: Renderer, area: Rect, dots: ScatterDots): void {
   const { trialColors, passingMask } = dots;
-  const faded = trialColors.drawOrder.filter((row) => !passingMask[row]);
-  const passing = trialColors.drawOrder.filter((row) => passingMask[row] === 1);
   if (trialColors.drawOrder.length > MAX_VECTOR_DOTS) {
-    const raster = rasterizeDots(area, dots, [faded, passing]);
+    const raster = rasterizeDots(area, dots);
     return renderer.image(raster, { ...area, width: raster.width, height: raster.height });
   }
+  const faded = trialColors.drawOrder.filter((row) => !passingMask[row]);
+  const passing = trialColors.drawOrder.filter((row) => passingMask[row] === 1);
   const radius = trialColors.drawOrder.length < 120 ? 4 : 2.6;
   for (const row of faded) drawDot(renderer, area, dots, row, radius - 1, dots.fadedColor);
   const covering = countCoveringDots(dots.positions, area, passing);
@@ -142,22 +142,26 @@ function drawDot(
   renderer.dot(toX(area, x), toY(area, y), radius, style);
 }
 
-/** Draw dots as squares of two by two pixels; `layers` are faded and passing rows. */
-function rasterizeDots(area: Rect, dots: ScatterDots, layers: readonly Int32Array[]): Raster {
+/** Draw dots as squares of two by two pixels; those of passing trials are above the others. */
+export function rasterizeDots(area: Rect, dots: ScatterDots): Raster {
+  const { positions, trialColors, passingMask } = dots;
+  const { drawOrder, levels } = trialColors;
   const [width, height] = [Math.round(area.width) + 1, Math.round(area.height) + 1];
   const pixels = new Uint8ClampedArray(4 * width * height);
   const packedPixels = new Uint32Array(pixels.buffer);
   const [faded, colors] = [packColor(dots.fadedColor), dots.colors.map(packColor)];
-  layers.forEach((rows, layer) => {
-    for (const row of rows) {
-      const [x, y] = [dots.positions.x[row] ?? NaN, dots.positions.y[row] ?? NaN];
+  for (const layer of [0, 1]) {
+    for (let index = 0; index < drawOrder.length; index++) {
+      const row = drawOrder[index] ?? 0;
+      if (passingMask[row] !== layer) continue;
+      const [x, y] = [positions.x[row] ?? NaN, positions.y[row] ?? NaN];
       if (Number.isNaN(x + y)) continue;
-      const color = layer === 0 ? faded : (colors[dots.trialColors.levels[row] ?? 0] ?? faded);
-      const index = Math.floor((1 - y) * (height - 2)) * width + Math.floor(x * (width - 2));
-      packedPixels[index] = packedPixels[index + 1] = color;
-      packedPixels[index + width] = packedPixels[index + width + 1] = color;
+      const color = layer === 0 ? faded : (colors[levels[row] ?? 0] ?? faded);
+      const pixel = (((1 - y) * (height - 2)) | 0) * width + ((x * (width - 2)) | 0);
+      packedPixels[pixel] = packedPixels[pixel + 1] = color;
+      packedPixels[pixel + width] = packedPixels[pixel + width + 1] = color;
     }
-  });
+  }
   return { width, height, pixels };
 }
 
