@@ -403,3 +403,40 @@ def test_a_ray_trial_with_event_files_is_one_trial(tmp_path: Path) -> None:
     response = open_board(tmp_path)[1].sessions(SessionsRequest())
     assert response.rows.names == ["exp/trial_1"]
     assert response.rows.source.tolist() == [1]
+
+
+RECORDED = Path(__file__).parents[2] / "data/study_folders"
+KERAS_STATUS = {"COMPLETED": 1, "FAILED": 2}
+
+
+@pytest.mark.parametrize("name", ["hyperband", "square"])
+def test_real_keras_tuner_folder(name: str) -> None:
+    expected = json.loads((RECORDED / "keras_tuner.json").read_text())[name]
+    objective, direction = expected["objective"]
+    response = open_board(RECORDED / "keras_tuner")[1].sessions(SessionsRequest())
+    assert [study.name for study in response.studies] == ["hyperband", "square"]
+    assert response.notes == []
+    rows = {
+        group.rpartition("_")[2]: row
+        for row, group in enumerate(response.rows.names)
+        if group.startswith(f"{name}/")
+    }
+    assert rows.keys() == expected["trials"].keys()
+    (metric,) = (it for it in response.metrics if it.tag == objective)
+    assert (metric.declared, metric.goal) == (True, direction)
+    columns = {column.name: column for column in response.hparams}
+    for trial, (values, status, score) in expected["trials"].items():
+        row = rows[trial]
+        assert response.rows.status[row] == KERAS_STATUS[status]
+        assert {key: read_cell(columns[key], row) for key in values} == values
+        # Hyperband scores the best epoch, the column has the last one.
+        best = max if direction == "max" else min
+        assert math.isnan(metric.values[row]) == (score is None)
+        assert score is None or best(score, metric.values[row]) == score
+
+
+def read_cell(column: Any, row: int) -> Any:
+    value = column.values[row]
+    if column.categories:
+        return column.categories[int(value)]
+    return bool(value) if column.type == "bool" else value

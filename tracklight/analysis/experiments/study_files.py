@@ -104,12 +104,12 @@ _RAY_BOOKKEEPING = {
 # ---- Keras Tuner
 
 
-def read_keras_trial(name: str, path: Path) -> tuple[StoredTrial, dict[str, str], str | None]:
+def read_keras_trial(name: str, path: Path) -> tuple[StoredTrial, dict[str, str], list[str]]:
     """Read a ``trial.json``.
 
     Returns:
-        The trial, the direction of each metric (``min`` or ``max``), and the metric that the score
-        of the trial is of, None if it has none.
+        The trial, the direction of each metric (``min`` or ``max``), and the metrics whose value
+        is the score of the trial.
 
     Raises:
         FormatError: The file is not JSON, or not a trial.
@@ -121,7 +121,7 @@ def read_keras_trial(name: str, path: Path) -> tuple[StoredTrial, dict[str, str]
     values = {shorten_name(key): value for key, value in _get_mapping(state, "values").items()}
     curves, directions = {}, {}
     score, best_step = find_number(content.get("score")), content.get("best_step")
-    objective = None
+    objectives = []
     for tag, metric in [*metrics.items()][:_MAX_METRICS]:
         points = {}
         for observation in metric.get("observations") or () if isinstance(metric, dict) else ():
@@ -132,32 +132,34 @@ def read_keras_trial(name: str, path: Path) -> tuple[StoredTrial, dict[str, str]
             curves[str(tag)] = tuple(sorted(points.items()))
             directions[str(tag)] = str(metric.get("direction"))
             if score is not None and points.get(find_step(best_step) or 0) == score:
-                objective = objective or str(tag)
+                objectives.append(str(tag))
     trial = StoredTrial(
         name=name,
         hparams=_make_hparams(values),
         status=_KERAS_STATUSES.get(str(content.get("status")), Status.UNKNOWN),
         curves=curves,
     )
-    return trial, directions, objective
+    return trial, directions, objectives
 
 
 def make_keras_experiment(
-    path: Path | None, directions: Mapping[str, str], objectives: Iterable[str | None]
+    path: Path | None, directions: Mapping[str, str], objectives: Iterable[Sequence[str]]
 ) -> Experiment:
     """Return what a search of Keras Tuner optimizes, and its hyperparameters.
 
     Args:
         path: The file ``oracle.json``, whose search space is optional; None if there is none.
         directions: The direction of each metric.
-        objectives: For each trial, the metric that its score is of.
+        objectives: For each trial, the metrics whose value is its score.
 
     Raises:
         FormatError: The file is not JSON.
         OSError: The file cannot be read.
     """
-    counts = Counter(tag for tag in objectives if tag is not None)
-    tags = [tag for tag, _ in counts.most_common(1)]
+    counts = Counter(tag for tags in objectives for tag in tags)
+    # Metrics of training and validation are often equal at the start; searches use the latter.
+    ranked = sorted(counts, key=lambda tag: (counts[tag], tag.startswith("val_")), reverse=True)
+    tags = ranked[:1]
     goals = {"min": "minimize", "max": "maximize"}
     metrics = tuple(make_objective(tag, goals.get(directions.get(tag, ""))) for tag in tags)
     content = {} if path is None else _read_json(path)
@@ -389,20 +391,20 @@ class StudyFileReader:
     def _read_keras_tuner(self, folder: _Folder) -> StudyContents:
         trials: list[StoredTrial] = []
         directions: dict[str, str] = {}
-        objectives: list[str | None] = []
+        objectives: list[list[str]] = []
         problems: list[Message] = []
         experiment = Experiment()
         for file in _list_named(folder, KERAS_TRIAL)[:MAX_TRIALS]:
             trial_name = os.path.basename(os.path.dirname(file.path))
             try:
                 with self._log.fetch_study_file(file) as path:
-                    trial, own, objective = read_keras_trial(trial_name, path)
+                    trial, own, scored = read_keras_trial(trial_name, path)
             except (FormatError, OSError) as error:
                 problems.append(_describe_unreadable(f"{file.run}/{KERAS_TRIAL}", error))
                 continue
             trials.append(trial)
             directions |= own
-            objectives.append(objective)
+            objectives.append(scored)
         with ExitStack() as stack:
             try:
                 oracle = [
