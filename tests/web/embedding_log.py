@@ -54,6 +54,8 @@ TENSORBOARD_BOOKMARKS = [
             "zoom": 1,
         },
     },
+    # Left out, with a note: a number as text.
+    {"label": "Damaged", "tSNEPerplexity": "many"},
 ]
 #: The colors of the two largest groups.
 BLUE, ORANGE = (0x5F, 0x8D, 0xD3), (0xDD, 0x79, 0x00)

@@ -58,6 +58,9 @@ def test_bookmark_restores_all_settings(points: str, open_page: OpenPage) -> Non
 def test_restores_tensorboard_bookmarks_with_camera(points: str, open_page: OpenPage) -> None:
     page = open_page(points)
     drawn_points(page)
+    expect(panel(page, "Bookmarks")).to_contain_text(
+        'Bookmark "Damaged" is not shown: the value of tSNEPerplexity is not of the right type'
+    )
     page.get_by_role("button", name="From TensorBoard").click()
     expect(page.get_by_role("application")).to_have_accessible_name(
         f"PCA of {GROUP_SIZE + 1} points"

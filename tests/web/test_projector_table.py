@@ -10,8 +10,10 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, expect
 
+from tests.web.conftest import Serve
 from tests.web.embedding_log import (
     GROUP_SIZE,
     POINT_COUNT,
@@ -145,6 +147,52 @@ def test_searches_by_similarity_to_a_text(points: str, open_page: OpenPage) -> N
     expect(similar.first).to_contain_text("west-")
     section.get_by_role("searchbox").fill("nowhere")
     expect(section).to_contain_text("No point of the source has the label")
+
+
+#: Far apart from each other.
+PICTURE_COLORS = [(red, green, 80) for red in (0, 120, 240) for green in (0, 120, 240)]
+
+
+def write_pictures(logdir: Path) -> None:
+    """Write vectors of nine pictures, each of another color, and of captions without pictures."""
+    run = logdir / "run"
+    run.mkdir(parents=True)
+    vectors = np.eye(9, 6, dtype=np.float32) + np.arange(9, dtype=np.float32)[:, np.newaxis] / 10
+    np.save(run / "pictures.npy", vectors)
+    np.save(run / "captions.npy", vectors[::-1].copy())
+    (run / "captions.tsv").write_text("".join(f"caption {row}\n" for row in range(9)))
+    sheet = Image.new("RGB", (24, 24))
+    for row in range(9):
+        picture = Image.new("RGB", (8, 8), PICTURE_COLORS[row])
+        sheet.paste(picture, (row % 3 * 8, row // 3 * 8))
+    sheet.save(run / "sheet.png")
+    (run / "projector_config.pbtxt").write_text(
+        'embeddings { tensor_name: "pictures" tensor_path: "pictures.npy"'
+        ' sprite { image_path: "sheet.png" single_image_dim: 8 single_image_dim: 8 } }'
+        ' embeddings { tensor_name: "captions" tensor_path: "captions.npy"'
+        ' metadata_path: "captions.tsv" }'
+    )
+
+
+def test_searches_by_similarity_to_an_image(
+    tmp_path: Path, serve: Serve, open_page: OpenPage
+) -> None:
+    write_pictures(tmp_path / "log")
+    page = open_page(f"{serve(tmp_path / 'log').address}?tab=projector&embedding=run~captions")
+    drawn_points(page)
+    section = panel(page, "Similar to")
+    section.get_by_label("Vectors of").select_option("run~pictures")
+    photo = tmp_path / "photo.jpg"
+    red, green, blue = PICTURE_COLORS[4]
+    Image.new("RGB", (300, 200), (red + 9, green, blue)).save(photo)
+    section.get_by_label("Image to compare with").set_input_files(photo)
+    expect(section.get_by_role("status")).to_contain_text("4")
+    similar = section.get_by_role("list", name="Similar points").get_by_role("button")
+    # The captions are in the opposite order.
+    expect(similar.first).to_contain_text("caption 4")
+    (tmp_path / "broken.png").write_bytes(b"text")
+    section.get_by_label("Image to compare with").set_input_files(tmp_path / "broken.png")
+    expect(section).to_contain_text("not an image that can be decoded")
 
 
 def write_regions(logdir: Path) -> None:

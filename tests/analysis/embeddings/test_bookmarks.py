@@ -29,9 +29,16 @@ STATE = {
 }
 
 
-def read(value: Any, shape: tuple[int, int] = (2, 5)) -> list[Bookmark]:
+def read_all(value: Any, shape: tuple[int, int] = (2, 5)) -> tuple[list[Bookmark], list[str]]:
     text = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return read_bookmarks(io.BytesIO(text), shape)
+    bookmarks, notes = read_bookmarks(io.BytesIO(text), shape)
+    return bookmarks, [str(note) for note in notes]
+
+
+def read(value: Any) -> list[Bookmark]:
+    bookmarks, notes = read_all(value)
+    assert notes == []
+    return bookmarks
 
 
 def test_reads_bookmarks_of_tensorboard() -> None:
@@ -44,15 +51,35 @@ def test_reads_bookmarks_of_tensorboard() -> None:
     assert (bookmark.custom_x_left_text, bookmark.custom_y_up_text) == ("man", None)
 
 
-@pytest.mark.parametrize("value", [b"", b"{}", [1], [{"label": 3}], b"\xff"])
+@pytest.mark.parametrize("value", [b"", b"{}", b"[1", b"\xff"])
 def test_rejects_invalid_bookmarks(value: Any) -> None:
     with pytest.raises(FormatError, match="invalid bookmarks"):
         read(value)
 
 
-def test_rejects_bookmarks_of_another_shape() -> None:
-    with pytest.raises(FormatError, match=r"shape \[2, 5\], not \[3, 5\]"):
-        read([STATE], (3, 5))
+@pytest.mark.parametrize(
+    ("bad", "note"),
+    [
+        (1, "bookmark 2 is not shown: it is not a saved view"),
+        ({"label": 3}, "bookmark 2 is not shown: the value of label is not of the right type"),
+        (
+            {"label": "B", "tSNEPerplexity": "12"},
+            'bookmark "B" is not shown: the value of tSNEPerplexity is not of the right type',
+        ),
+        (
+            {"label": "C", "cameraDef": {**STATE["cameraDef"], "position": [0, 4]}},
+            'bookmark "C" is not shown: the value of cameraDef.position is not of the right type',
+        ),
+        (
+            {**STATE, "dataSetDimensions": [3, 5]},
+            'bookmark "State 1" is not shown: it belongs to vectors of shape [3, 5], not [2, 5]',
+        ),
+    ],
+)
+def test_leaves_out_a_bookmark_with_a_bad_field(bad: Any, note: str) -> None:
+    bookmarks, notes = read_all([STATE, bad, {**STATE, "label": "last", "tSNEPerplexity": 0}])
+    assert [it.label for it in bookmarks] == ["State 1", "last"]
+    assert notes == [note]
 
 
 @given(st.binary(max_size=80))

@@ -23,7 +23,7 @@ from tracklight.dashboards.projector.schemas import (
     SimilarRequest,
     TileRequest,
 )
-from tracklight.errors import UsageError
+from tracklight.errors import FormatError, UsageError
 
 
 def start_layout(board: Board, rows: bytes | None = None) -> str:
@@ -178,3 +178,6 @@ def test_similar_points_of_an_image(logdir: Path, board: Board) -> None:
     Image.new("RGB", (100, 80), (10, 10, 240)).save(file, "jpeg")
     request = SimilarRequest(trees.id, source=EmbeddingRequest(trees.id), image=file.getvalue())
     assert board.projector.similar(request).source_rows == [2 * 8 + 5]
+    text = SimilarRequest(trees.id, source=EmbeddingRequest(trees.id), image=b"no image")
+    with pytest.raises(FormatError, match="the file is not an image that can be decoded"):
+        board.projector.similar(text)

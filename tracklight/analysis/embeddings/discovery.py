@@ -9,6 +9,7 @@ versions of one embedding (`group_step_files`).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import posixpath
 import re
@@ -160,11 +161,14 @@ def _decode_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def read_bookmarks(file: BinaryIO, shape: tuple[int, int]) -> list[Bookmark]:
+def read_bookmarks(file: BinaryIO, shape: tuple[int, int]) -> tuple[list[Bookmark], list[Message]]:
     """Read the saved views of an embedding with this shape.
 
+    Returns:
+        The bookmarks, and what is wrong with those that are left out.
+
     Raises:
-        FormatError: The file is not a list of bookmarks, or they belong to another shape.
+        FormatError: The file is not a list.
     """
     if get_file_size(file) > _MAX_BOOKMARKS_BYTES:
         raise FormatError(
@@ -174,21 +178,66 @@ def read_bookmarks(file: BinaryIO, shape: tuple[int, int]) -> list[Bookmark]:
         )
     file.seek(0)
     try:
-        bookmarks = msgspec.json.decode(file.read(), type=list[Bookmark])
+        entries = msgspec.json.decode(file.read(), type=list[msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(
             "embeddings.invalid_bookmarks", "invalid bookmarks: {error}", error=error
         ) from None
-    for bookmark in bookmarks:
-        expected = bookmark.data_set_dimensions
-        if expected and expected != list(shape):
-            raise FormatError(
-                "embeddings.bookmarks_mismatch",
-                "the bookmarks belong to vectors of shape {expected}, not {shape}",
-                expected=expected,
-                shape=list(shape),
+    bookmarks, notes = [], []
+    for number, entry in enumerate(entries, 1):
+        try:
+            bookmark = msgspec.json.decode(entry, type=Bookmark)
+            _check_bookmark_shape(bookmark, shape)
+        except FormatError as error:
+            problem: Message | str = error.args[0]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            problem = _describe_bad_bookmark(str(error))
+        else:
+            bookmarks.append(bookmark)
+            continue
+        notes.append(
+            Message.format(
+                "embeddings.bookmark_skipped",
+                "bookmark {name} is not shown: {problem}",
+                name=_read_bookmark_label(entry) or str(number),
+                problem=problem,
             )
-    return bookmarks
+        )
+    return bookmarks, notes
+
+
+def _check_bookmark_shape(bookmark: Bookmark, shape: tuple[int, int]) -> None:
+    expected = bookmark.data_set_dimensions
+    if expected and expected != list(shape):
+        raise FormatError(
+            "embeddings.bookmark_mismatch",
+            "it belongs to vectors of shape {expected}, not {shape}",
+            expected=expected,
+            shape=list(shape),
+        )
+
+
+#: How msgspec ends its messages about values of another type.
+_BAD_FIELD = re.compile(r" - at `\$\.?([^`]+)`$")
+
+
+def _describe_bad_bookmark(error: str) -> Message:
+    field = _BAD_FIELD.search(error)
+    if field is None:
+        return Message.format("embeddings.bookmark_not_object", "it is not a saved view")
+    return Message.format(
+        "embeddings.bookmark_bad_field",
+        "the value of {field} is not of the right type",
+        field=field[1],
+    )
+
+
+def _read_bookmark_label(entry: msgspec.Raw) -> str:
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        content = msgspec.json.decode(entry)
+        if isinstance(content, dict) and isinstance(content.get("label"), str):
+            return f'"{content["label"]}"' if content["label"] else ""
+    return ""
 
 
 # ---- Discovery

@@ -99,7 +99,9 @@ class SpriteCutter:
         small = used.resize((sprite.columns * side, lines * side), Image.Resampling.BOX)
         cells = _to_pixels(small).reshape(lines, side, sprite.columns, side, 3)
         vectors = cells.transpose(0, 2, 1, 3, 4).reshape(-1, side * side * 3)
-        pixels = _decode_image(io.BytesIO(image)).resize((side, side), Image.Resampling.BOX)
+        pixels = _decode_image(io.BytesIO(image), is_sheet=False).resize(
+            (side, side), Image.Resampling.BOX
+        )
         differences = vectors[: embedding.row_count] - _to_pixels(pixels).reshape(-1)
         return int(np.einsum("ij,ij->i", differences, differences).argmin())
 
@@ -191,7 +193,7 @@ def _decode(embedding: LoadedEmbedding) -> Any:
         return _decode_image(file)
 
 
-def _decode_image(file: BinaryIO) -> Any:
+def _decode_image(file: BinaryIO, *, is_sheet: bool = True) -> Any:
     from PIL import Image
 
     try:
@@ -201,6 +203,11 @@ def _decode_image(file: BinaryIO) -> Any:
             with Image.open(file) as image:
                 return image.convert("RGBA")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        if not is_sheet:
+            raise FormatError(
+                "embeddings.image_undecodable",
+                "the file is not an image that can be decoded; use PNG, JPEG, WebP or GIF",
+            ) from None
         raise FormatError(
             "embeddings.sprite_undecodable",
             "the sprite image cannot be decoded: {error}",

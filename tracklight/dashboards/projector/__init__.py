@@ -25,6 +25,7 @@ from tracklight.analysis.embeddings.metadata import LabelSearcher
 from tracklight.analysis.embeddings.projections import compute_pca
 from tracklight.analysis.embeddings.projections.manifold import compute_umap
 from tracklight.analysis.embeddings.sprites import SpriteCutter
+from tracklight.analysis.source import Sentence
 from tracklight.dashboards.projector.layouts import ClusterJobs, LayoutJobs, ProjectorJobs
 from tracklight.dashboards.projector.library import EmbeddingLibrary, LabelEdit
 from tracklight.dashboards.projector.responses import (
@@ -393,12 +394,13 @@ class Projector(Dashboard):
         """Return the bookmarks of TensorBoard and the views saved here."""
         ref = self._library.resolve(request)
         saved = self._library.edits.get(ref.id).views
-        return BookmarksResponse(self._library.read_bookmarks(ref), saved)
+        bookmarks, notes = self._library.read_bookmarks(ref)
+        return BookmarksResponse(bookmarks, saved, [Sentence.make(note) for note in notes])
 
     def bookmark(self, request: BookmarkRequest) -> BookmarksResponse:
         """Save a view under a name, or delete it."""
         views = self._library.edits.save_view(request.id, request.name, request.state)
-        return BookmarksResponse([], views)
+        return BookmarksResponse([], views, [])
 
     def file(self, request: EmbeddingFileRequest) -> Stream:
         """Return labels with edits, vectors, or a layout with labels as a file."""

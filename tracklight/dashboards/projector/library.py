@@ -285,12 +285,12 @@ class EmbeddingLibrary:
         has_run = embedding.run not in ("", ".")
         return f"{embedding.run}-{embedding.name}" if has_run else embedding.name
 
-    def read_bookmarks(self, ref: EmbeddingRef) -> list[Bookmark]:
-        """Return the bookmarks that TensorBoard saved beside an embedding."""
+    def read_bookmarks(self, ref: EmbeddingRef) -> tuple[list[Bookmark], list[Message]]:
+        """Return the bookmarks that TensorBoard saved beside an embedding, and notes on them."""
         embedding = self.list_logged().get(ref.id)  # None for uploads
         path = embedding.bookmarks_path if embedding else ""
         if not path:
-            return []
+            return [], []
         rows, dimensions = self.load(ref).vectors.values.shape
         with self.files.open(path) as file:
             return read_bookmarks(file, (rows, dimensions))

@@ -677,3 +677,5 @@ class BookmarksResponse(msgspec.Struct):
 
     bookmarks: list[Bookmark]
     saved: list[SavedView]
+    notes: list[Sentence]
+    """What is wrong with bookmarks in the file that are left out."""

@@ -3508,6 +3508,8 @@ export interface BookmarkRequest {
 export interface BookmarksResponse {
   readonly bookmarks: readonly Bookmark[];
   readonly saved: readonly SavedView[];
+  /** What is wrong with bookmarks in the file that are left out. */
+  readonly notes: readonly Sentence[];
 }
 
 /** A camera position. The points fill a cube from -1 to 1, with y pointing up. */

@@ -1,6 +1,6 @@
 import type { Query } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
-import type { Bookmark, BookmarksResponse, CameraDef, Problem } from '../../api/schemas';
+import type { Bookmark, BookmarksResponse, CameraDef, Problem, Sentence } from '../../api/schemas';
 import * as m from '../../catalog/projector';
 import type { Orbit } from '../../charts/webgl/orbit-camera';
 import type { Context } from '../../plugin/context';
@@ -67,6 +67,11 @@ export class Bookmarks {
 
   get error(): Problem | null {
     return this.#saveError ?? this.#list.error?.problem ?? null;
+  }
+
+  /** What is wrong with bookmarks of TensorBoard that are left out. */
+  get notes(): readonly Sentence[] {
+    return this.#list.data?.notes ?? [];
   }
 
   readonly items = $derived.by<readonly BookmarkItem[]>(() => [
