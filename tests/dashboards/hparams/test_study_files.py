@@ -435,6 +435,32 @@ def test_real_keras_tuner_folder(name: str) -> None:
         assert score is None or best(score, metric.values[row]) == score
 
 
+def test_real_ray_tune_folder() -> None:
+    """A search with early stopping, and a grid whose trials fail when they are saved."""
+    expected = json.loads((RECORDED / "ray_tune.json").read_text())
+    response = open_board(RECORDED / "ray_tune")[1].sessions(SessionsRequest())
+    assert [(study.name, study.sessions) for study in response.studies] == [
+        ("asha", 10),
+        ("grid", 3),
+    ]
+    assert response.notes == []
+    columns = {column.name: column for column in response.hparams}
+    metrics = {metric.tag: metric for metric in response.metrics}
+    for study, tag in (("asha", "loss"), ("grid", "score")):
+        for trial, (config, failed, value, steps) in expected[study]["trials"].items():
+            row = response.rows.names.index(f"{study}/{trial}")
+            assert response.rows.status[row] == (2 if failed else 1)
+            model = config.pop("model", {})
+            config |= {f"model/{key}": it for key, it in model.items()}
+            if "layers" in config:
+                config["layers"] = json.dumps(config["layers"], separators=(",", ":"))
+            assert {key: read_cell(columns[key], row) for key in config} == config
+            assert (metrics[tag].values[row], metrics[tag].steps[row]) == (value, steps)
+    # Each study has its own metric; whether a higher score is better is inferred from its name.
+    assert {tag for tag, metric in metrics.items() if metric.declared} == {"loss", "score"}
+    assert (metrics["loss"].goal, metrics["score"].goal) == ("min", "max")
+
+
 def read_cell(column: Any, row: int) -> Any:
     value = column.values[row]
     if column.categories:

@@ -189,8 +189,10 @@ def _mean(values: Any) -> float | None:
 # ---- Ray Tune
 
 
-def read_ray_statuses(path: Path) -> dict[str, Status]:
-    """Return the status of each trial id from an ``experiment_state-*.json``.
+def read_ray_state(path: Path) -> tuple[dict[str, Status], Experiment]:
+    """Return the status of each trial id and what is optimized from ``experiment_state-*.json``.
+
+    The file names the metric, but not whether it is minimized or maximized.
 
     Raises:
         FormatError: The file is not JSON.
@@ -209,7 +211,9 @@ def read_ray_statuses(path: Path) -> dict[str, Status]:
         if isinstance(state, dict) and "trial_id" in state:
             status = _RAY_STATUSES.get(str(state.get("status")), Status.UNKNOWN)
             statuses[str(state["trial_id"])] = status
-    return statuses
+    metric = _get_mapping(content, "runner_data").get("_metric")
+    objectives = (make_objective(metric, None),) if isinstance(metric, str) and metric else ()
+    return statuses, Experiment((), objectives)
 
 
 def read_ray_trial(
@@ -422,12 +426,13 @@ class StudyFileReader:
     def _read_ray_tune(self, folder: _Folder) -> StudyContents:
         trials: list[StoredTrial] = []
         problems: list[Message] = []
-        statuses = {}
+        statuses: dict[str, Status] = {}
+        experiment = Experiment()
         states = [file for file in folder.files if is_ray_state(os.path.basename(file.path))]
         for file in sorted(states, key=lambda it: it.path)[-1:]:
             try:
                 with self._log.fetch_study_file(file) as path:
-                    statuses = read_ray_statuses(path)
+                    statuses, experiment = read_ray_state(path)
             except (FormatError, OSError) as error:
                 problems.append(_describe_unreadable(_get_display_path(file), error))
         params = {file.run: file for file in _list_named(folder, RAY_PARAMS)}
@@ -449,7 +454,7 @@ class StudyFileReader:
                     "hparams.damaged_lines", "{count:,} damaged lines are skipped", count=damaged
                 )
                 problems.append(_describe_unreadable(_get_display_path(file), skipped))
-        return _make_contents(folder.name, Experiment(), trials, problems)
+        return _make_contents(folder.name, experiment, trials, problems)
 
 
 def _make_contents(
