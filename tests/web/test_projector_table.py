@@ -181,7 +181,7 @@ def test_searches_by_similarity_to_an_image(
     page = open_page(f"{serve(tmp_path / 'log').address}?tab=projector&embedding=run~captions")
     drawn_points(page)
     section = panel(page, "Similar to")
-    section.get_by_label("Vectors of").select_option("run~pictures")
+    section.get_by_label("Vectors of").select_option(label="run · pictures")
     photo = tmp_path / "photo.jpg"
     red, green, blue = PICTURE_COLORS[4]
     Image.new("RGB", (300, 200), (red + 9, green, blue)).save(photo)
