@@ -93,6 +93,15 @@ export type ServerEvent = {
   readonly [Name in keyof LiveEvents]: { readonly name: Name; readonly data: LiveEvents[Name] };
 }[keyof LiveEvents];"""
 
+_ROUTES_BELOW = """\
+type RoutesBelow<Folder extends string, Routes> = {
+  [
+    Name in keyof Routes as Name extends `${infer Method} ${infer Path}`
+      ? `${Method} ${Folder}/${Path}`
+      : never
+  ]: Routes[Name];
+};"""
+
 _WIDTH = 100
 
 _PLAIN = {
@@ -182,6 +191,7 @@ class TypeWriter:
                 kind for kind, users in self._users.items() if users == {dashboard}
             )
         yield "// ---- Shared"
+        yield self._declare_all_routes()
         yield from self._declare_all(kind for kind, users in self._users.items() if len(users) > 1)
 
     def _declare_all(self, kinds: Iterable[type]) -> Iterator[str]:
@@ -210,6 +220,17 @@ class TypeWriter:
         doc = format_doc(f"Requests and responses by method and path below `api/v1/{prefix}`.")
         head = f"export interface {_to_camel_case(dashboard or 'server')}Routes {{"
         return "\n".join([*doc, head, *lines, "}"])
+
+    def _declare_all_routes(self) -> str:
+        doc = format_doc(
+            "Requests and responses of all routes, by method and path below `api/v1/`."
+        )
+        parts = ["ServerRoutes"]
+        for dashboard in dict.fromkeys(find_dashboard(route.handler) for route in self._routes):
+            if dashboard:
+                parts.append(f"RoutesBelow<'{dashboard}', {_to_camel_case(dashboard)}Routes>")
+        alias = "\n".join([*doc, "export type Routes = " + " &\n  ".join(parts) + ";"])
+        return f"{_ROUTES_BELOW}\n\n{alias}"
 
     def _declare_live_events(self) -> str:
         lines = format_doc("The data of the events of the live stream, by name.")

@@ -1,4 +1,4 @@
-import { setTransport } from './api/client';
+import { setTransport } from './api/transport';
 import {
   ExportContents,
   type ExportData,

@@ -1,5 +1,5 @@
 /** Follow the changes of a log: an event stream that reconnects, or polling. */
-import { apiRequest } from './client';
+import { apiRequest } from './transport';
 import type { DeltaEvent, LoadStatus, PingEvent, PollResponse } from './schemas';
 
 export interface LiveHandlers {

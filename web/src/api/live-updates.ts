@@ -7,7 +7,7 @@ import {
   type PageMessage,
   type StreamEnd,
 } from './live-connection';
-import { getTransport } from './client';
+import { getTransport } from './transport';
 
 const RENEW_MS = 10_000;
 /** The worker replies to every renewal; without a reply, it is not running. */

@@ -4,7 +4,8 @@ export const COLUMNS_MEDIA_TYPE = 'application/vnd.tracklight.columns';
 export const ACCEPT = `${COLUMNS_MEDIA_TYPE}, application/json;q=0.9`;
 
 /** The list of runs. Of more runs than this, the page loads only those that it shows. */
-export const RUNS_PATH = 'api/v1/runs?limit=10000';
+export const ALL_RUNS = { limit: 10_000 };
+export const RUNS_PATH = `api/v1/runs?limit=${ALL_RUNS.limit}`;
 
 /** Unused responses are dropped after this time. */
 const PREFETCH_MS = 10_000;

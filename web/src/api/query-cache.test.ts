@@ -397,6 +397,18 @@ test('immutable data is never refreshed, events refresh only their own', async (
   expect(transport.sent.map(({ path }) => path).slice(3)).toEqual(['api/v1/demo/notes?name=a']);
 });
 
+test('a change of all runs does not concern what events report', async () => {
+  const scope = { event: 'notes' };
+  const notes = definePluginQuery<Named, Named, string>('GET demo/notes', { scope });
+  watch(plain, { name: 'a' });
+  watch(notes, { name: 'a' });
+  await settle();
+  for (const request of transport.sent) await request.respond('A');
+  cache.markRuns(null);
+  await advance(5000);
+  expect(transport.sent.map(({ path }) => path).slice(2)).toEqual([transport.get(0).path]);
+});
+
 test('the pause between refreshes grows with the duration of requests', async () => {
   watch(plain, { name: 'a' });
   await settle();

@@ -170,7 +170,7 @@ export class QueryCache {
 
   // ---- Changes of the log and of the connection
 
-  markRuns(names: Iterable<string>): void {
+  markRuns(names: Iterable<string> | null): void {
     this.#entries.revisions.markRuns(names);
     this.#schedule();
   }

@@ -1,52 +1,6 @@
 /** How queries are described: routes, scopes, options, batches and cache keys. */
 import { type QueryError, ServerError } from './errors';
-import type {
-  AudioRoutes,
-  CustomScalarsRoutes,
-  DebuggerRoutes,
-  FairnessRoutes,
-  GraphsRoutes,
-  HistogramsRoutes,
-  HparamsRoutes,
-  ImagesRoutes,
-  MeshRoutes,
-  PrCurvesRoutes,
-  Problem,
-  ProfileRoutes,
-  ProjectorRoutes,
-  ScalarsRoutes,
-  ServerRoutes,
-  TextRoutes,
-  WhatIfRoutes,
-  WorkspacesRoutes,
-} from './schemas';
-
-type Below<Folder extends string, Routes> = {
-  [
-    Name in keyof Routes as Name extends `${infer Method} ${infer Path}`
-      ? `${Method} ${Folder}/${Path}`
-      : never
-  ]: Routes[Name];
-};
-
-/** Requests and responses of all routes, by method and path below `api/v1/`. */
-export type Routes = ServerRoutes &
-  Below<'audio', AudioRoutes> &
-  Below<'custom_scalars', CustomScalarsRoutes> &
-  Below<'debugger', DebuggerRoutes> &
-  Below<'fairness', FairnessRoutes> &
-  Below<'graphs', GraphsRoutes> &
-  Below<'histograms', HistogramsRoutes> &
-  Below<'hparams', HparamsRoutes> &
-  Below<'images', ImagesRoutes> &
-  Below<'mesh', MeshRoutes> &
-  Below<'pr_curves', PrCurvesRoutes> &
-  Below<'profile', ProfileRoutes> &
-  Below<'projector', ProjectorRoutes> &
-  Below<'scalars', ScalarsRoutes> &
-  Below<'text', TextRoutes> &
-  Below<'what_if', WhatIfRoutes> &
-  Below<'workspaces', WorkspacesRoutes>;
+import type { ChartRow as ServerChartRow, ChartsRequest, Problem, Routes } from './schemas';
 
 export type RouteName = keyof Routes & string;
 export type RequestOf<Name extends RouteName> = Routes[Name]['request'];
@@ -239,6 +193,14 @@ export function batchTags<View extends object, Response, Row extends { readonly 
 
 /** The status of an error that affects one chart of a response. */
 export const CHART_ERROR_STATUS = 200;
+
+/** The fields of a request that all charts of a view share. */
+export type ChartsView = Required<Omit<ChartsRequest, 'width' | 'charts'>>;
+
+/** A chart; `thinned` if it is from a static export that does not have all of its points. */
+export interface ChartRow extends ServerChartRow {
+  readonly thinned?: boolean;
+}
 
 /** Number the charts of a request. */
 export function joinCharts<Chart extends object>(

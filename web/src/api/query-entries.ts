@@ -177,8 +177,9 @@ export class EntryTable {
 /** Counts changes of the log, so that data read before a change can be recognized as stale. */
 export class Revisions {
   #count = 0;
-  /** Values of the counter at the last change of anything, of everything, of runs and events. */
+  /** Values of the counter at the last change of any run, of all runs, of everything, of runs and events. */
   #log = 0;
+  #allRuns = 0;
   #reset = 0;
   readonly #runs = new Map<string, number>();
   readonly #events = new Map<string, number>();
@@ -188,14 +189,16 @@ export class Revisions {
     { readonly at: number; readonly value: number }
   >();
 
-  markRuns(names: Iterable<string>): void {
+  /** Mark runs as changed; null if they are not known. */
+  markRuns(names: Iterable<string> | null): void {
     this.#log = ++this.#count;
-    for (const name of names) this.#runs.set(name, this.#count);
+    if (names === null) this.#allRuns = this.#count;
+    else for (const name of names) this.#runs.set(name, this.#count);
   }
 
-  /** The runs are not known: all of them may have changed. */
+  /** Everything may have changed, also what events report. */
   markLog(): void {
-    this.#reset = this.#log = ++this.#count;
+    this.#reset = this.#allRuns = this.#log = ++this.#count;
   }
 
   markEvent(name: string): void {
@@ -212,7 +215,7 @@ export class Revisions {
   #getLatest(runs: readonly string[]): number {
     const known = this.#known.get(runs);
     if (known?.at === this.#log) return known.value;
-    const value = runs.reduce((max, run) => Math.max(max, this.#runs.get(run) ?? 0), this.#reset);
+    const value = runs.reduce((max, run) => Math.max(max, this.#runs.get(run) ?? 0), this.#allRuns);
     this.#known.set(runs, { at: this.#log, value });
     return value;
   }

@@ -8000,6 +8000,33 @@ export interface VersionRequest {
 
 // ---- Shared
 
+type RoutesBelow<Folder extends string, Routes> = {
+  [
+    Name in keyof Routes as Name extends `${infer Method} ${infer Path}`
+      ? `${Method} ${Folder}/${Path}`
+      : never
+  ]: Routes[Name];
+};
+
+/** Requests and responses of all routes, by method and path below `api/v1/`. */
+export type Routes = ServerRoutes &
+  RoutesBelow<'scalars', ScalarsRoutes> &
+  RoutesBelow<'images', ImagesRoutes> &
+  RoutesBelow<'audio', AudioRoutes> &
+  RoutesBelow<'text', TextRoutes> &
+  RoutesBelow<'histograms', HistogramsRoutes> &
+  RoutesBelow<'pr_curves', PrCurvesRoutes> &
+  RoutesBelow<'mesh', MeshRoutes> &
+  RoutesBelow<'custom_scalars', CustomScalarsRoutes> &
+  RoutesBelow<'graphs', GraphsRoutes> &
+  RoutesBelow<'hparams', HparamsRoutes> &
+  RoutesBelow<'projector', ProjectorRoutes> &
+  RoutesBelow<'debugger', DebuggerRoutes> &
+  RoutesBelow<'fairness', FairnessRoutes> &
+  RoutesBelow<'profile', ProfileRoutes> &
+  RoutesBelow<'what_if', WhatIfRoutes> &
+  RoutesBelow<'workspaces', WorkspacesRoutes>;
+
 /** An empty request, or an empty response to a request that succeeded. */
 export type Empty = Record<string, never>;
 

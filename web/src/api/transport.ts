@@ -23,7 +23,7 @@ export interface Transport {
   readonly exportedAt: number | null;
 }
 
-export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface WireRequest {
   /** Method and path with placeholders, below `api/v1/`: `GET blobs/{fingerprint}`. */
@@ -80,7 +80,7 @@ export function makeWireRequest(route: string, request: unknown, isFile = false)
 }
 
 /** A request that is given by its path instead of its route. */
-export interface PathRequest {
+interface PathRequest {
   readonly method?: HttpMethod;
   readonly body?: unknown;
   readonly isFile?: boolean;
@@ -191,7 +191,7 @@ function parseProblem(text: string): ServerProblem | null {
 }
 
 /** Arrays of a response. 64-bit integers become floating-point numbers. */
-export type TypedColumn = Float32Array | Float64Array | Int32Array | Uint8Array;
+type TypedColumn = Float32Array | Float64Array | Int32Array | Uint8Array;
 
 const MAGIC = 0x31434c54; // "TLC1", little endian
 const HEADER_OFFSET = 8;
@@ -257,4 +257,32 @@ export function parseTimestamp(seconds: JsonNumber | null | undefined): Date | n
   const value = parseJsonNumber(seconds);
   const date = new Date(value === null ? NaN : value * 1000);
   return Number.isNaN(date.getTime()) ? null : date;
+}
+
+let transport: Transport = new HttpTransport();
+
+/** Replace the transport, before the first request. */
+export function setTransport(other: Transport): void {
+  transport = other;
+}
+
+export function getTransport(): Transport {
+  return transport;
+}
+
+export function postJson(body: unknown, signal?: AbortSignal): PathRequest {
+  return { method: 'POST', body, ...(signal ? { signal } : {}) };
+}
+
+/** Send a request and return the decoded response. */
+export async function apiRequest<Response>(
+  path: string,
+  request: PathRequest = {},
+): Promise<Response> {
+  const { signal = new AbortController().signal } = request;
+  return (await transport.send(makePathRequest(path, request), signal)) as Response;
+}
+
+export function apiRequestBlob(path: string, request: PathRequest = {}): Promise<Blob> {
+  return apiRequest<Blob>(path, { ...request, isFile: true });
 }

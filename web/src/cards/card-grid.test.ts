@@ -8,7 +8,7 @@ import {
   SECTION_HEADING_PX,
 } from './card-sections';
 import { cardSetCodec, hasCard, NO_CARDS, toggleCard, withCardValue } from './card-grid.svelte';
-import { indexAtStep, mergeSteps, runSteps } from './steps/step-selection.svelte';
+import { indexAtStep, mergeSteps, runSteps, valuePath } from './steps/step-selection.svelte';
 
 describe('grid layout', () => {
   const MEASURES = {
@@ -146,5 +146,22 @@ describe('step series', () => {
     expect([...mergeSteps([series(0, 10, 20), series(10, 10, 15), series()])]).toEqual([
       0, 10, 15, 20,
     ]);
+  });
+});
+
+describe('value paths', () => {
+  const STEPS = {
+    run: 'a/b c',
+    tag: "grid?&é'(1)",
+    index: Int32Array.of(3, 8),
+    step: Float64Array.of(0, 10),
+    wallTime: Float64Array.of(0, 1),
+    fingerprint: Int32Array.of(11, 12),
+  };
+
+  test('the path of a value is that of the server', () => {
+    expect(valuePath('thumbnail', STEPS, 1, { part: 0, size: 256 })).toBe(
+      "thumbnail?run=a%2Fb%20c&tag=grid%3F%26%C3%A9'(1)&index=8&fingerprint=12&part=0&size=256",
+    );
   });
 });

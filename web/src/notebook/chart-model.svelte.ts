@@ -1,5 +1,5 @@
 import { decodeColumns } from '../api/transport';
-import type { ChartRow } from '../api/client';
+import type { ChartRow } from '../api/query-definition';
 import type { Line } from '../charts/types';
 import { assignRunColors, getRunColor } from '../lib/run-colors';
 import type { XAxis } from '../plugin/context';

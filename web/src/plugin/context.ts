@@ -1,17 +1,32 @@
-import type { ChartLayout, LayoutCategory, RunNote, RunNoteChange } from '../api/client';
 import type { Query } from '../api/create-query.svelte';
 import type { QueryCache } from '../api/query-cache';
 import type { ObserveOptions, QueryDefinition } from '../api/query-definition';
 import type {
   AlertsResponse,
+  ColumnListResponse,
   DerivedMetric,
   GroupQuery,
+  LayoutCategory,
   Problem,
+  RunNote,
+  RunNoteUpdate,
   RunRow,
   RunTotals,
   TagRow,
 } from '../api/schemas';
 import type { Codec } from '../lib/codecs';
+
+/** A saved layout. */
+export interface ChartLayout {
+  readonly name: string;
+  readonly categories: readonly LayoutCategory[];
+}
+
+/** A change of the notes of runs; fields that are left out stay as they are, empty text removes one. */
+export type RunNoteChange = Omit<RunNoteUpdate, 'runs'>;
+
+/** The columns of a log without hyperparameters and metrics. */
+export const NO_COLUMNS: ColumnListResponse = { hparams: [], metrics: [], display_names: {} };
 
 /**
  * What a dashboard can use of the page. Everything that can change is reactive when it is read in a

@@ -1,6 +1,6 @@
 /** What a scalar card shows: lines, bands, markers and annotations, from the response for its chart. */
 import { parseJsonNumber } from '../api/transport';
-import type { ChartRow } from '../api/client';
+import type { ChartRow } from '../api/query-definition';
 import type {
   BandRow,
   CaptureRow,

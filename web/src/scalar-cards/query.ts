@@ -1,13 +1,14 @@
 /** The queries of scalar cards. Charts with the same settings are loaded in one request. */
 import {
   batchTags,
+  type ChartRow,
+  type ChartsView,
   defineQuery,
   joinCharts,
   type RevisionScope,
   splitCharts,
   type TagRequest,
 } from '../api/query-definition';
-import type { ChartRow, ChartsView } from '../api/client';
 import type {
   ChartRequest,
   LineRow,

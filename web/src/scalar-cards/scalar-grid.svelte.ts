@@ -2,8 +2,7 @@ import { createContext } from 'svelte';
 
 import { type Query, QueryMap } from '../api/create-query.svelte';
 import { ServerError } from '../api/errors';
-import { CHART_ERROR_STATUS } from '../api/query-definition';
-import type { ChartRow } from '../api/client';
+import { CHART_ERROR_STATUS, type ChartRow } from '../api/query-definition';
 import type {
   CaptureRow,
   DebugSourceRow,

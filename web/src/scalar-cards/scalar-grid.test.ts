@@ -2,13 +2,12 @@ import { describe, expect, test } from 'vitest';
 
 import { QueryCache } from '../api/query-cache';
 import { FakeTransport, settle } from '../api/query-test-tools';
-import type { ChartsView } from '../api/client';
 import type { ChartsRequest } from '../api/schemas';
 import { withCardValue } from '../cards/card-grid.svelte';
 import type { Line } from '../charts/types';
 import { sortRows } from '../components/data-table';
-import type { ChartRow } from '../api/client';
 import { chartQuery, makeChartRequest, nearestPointsQuery, needsOtherPoints } from './query';
+import type { ChartRow, ChartsView } from '../api/query-definition';
 import { pythonSnippet } from './scalar-actions';
 import {
   axisRangesCodec,

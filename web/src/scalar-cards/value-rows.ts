@@ -218,7 +218,6 @@ export function withoutSharedFolder(labels: readonly string[]): ReadonlyMap<stri
   return new Map(labels.map((label) => [label, label.slice(length)]));
 }
 
-
 interface ValueCell {
   readonly text: string;
   readonly sortKey: number;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { NO_COLUMNS } from '../api/client';
+import { NO_COLUMNS } from '../plugin/context';
 import { columnTitle } from './runs/run-cells';
 import { FuzzyIndex } from './page-search.svelte';
 import { splitTabs } from './top-bar/DashboardTabs.svelte';

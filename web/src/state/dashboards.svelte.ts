@@ -1,8 +1,6 @@
-import { untrack } from 'svelte';
-
-import { getDashboards, getTransport } from '../api/client';
-import { toProblem } from '../api/errors';
-import { RequestScheduler } from '../api/request-scheduler';
+import { getTransport } from '../api/transport';
+import { QueryObserver } from '../api/create-query.svelte';
+import { defineQuery } from '../api/query-definition';
 import type { DashboardRow } from '../api/schemas';
 import { text } from '../lib/codecs';
 import type { DashboardModule, Param } from '../plugin/context';
@@ -16,7 +14,8 @@ import type { LiveLog, LogTags } from './live-log.svelte';
 import type { LogNotes } from './notes.svelte';
 import type { PageUrl } from './url.svelte';
 
-const DASHBOARDS_REFRESH_MS = 3000;
+/** Some data, such as profiles, is not in the list of tags. */
+const dashboardsQuery = defineQuery('GET dashboards', { scope: 'log', minRefreshMs: 3000 });
 
 /** A dashboard that can be opened. */
 export interface DashboardEntry {
@@ -52,11 +51,8 @@ export class Dashboards {
   readonly #notes: LogNotes;
   readonly #builtIn: readonly BuiltInDashboard[];
   readonly #tab: Param<string>;
-  readonly #refresh = new RequestScheduler(() => this.refresh(), DASHBOARDS_REFRESH_MS);
   #rows = $state.raw<readonly DashboardRow[]>([]);
   #isReady = $state(false);
-  /** Revision of the log that the rows are of, or will be; null after an error. */
-  #revision: number | null = null;
 
   readonly #loggedPlugins = $derived.by(() => new Set(this.#tags.rows.map((row) => row.plugin)));
 
@@ -107,30 +103,13 @@ export class Dashboards {
     this.#tab = url.param('tab', text, '');
   }
 
-  async start(): Promise<void> {
+  start(): void {
     this.#prefetchLikely();
-    try {
-      await this.refresh();
-    } finally {
-      this.#isReady = true;
-    }
-  }
-
-  async refresh(): Promise<void> {
-    // The first request is sent together with that for the runs, which are the first revision.
-    this.#revision = untrack(() => Math.max(1, this.#liveLog.getRevision(null)));
-    try {
-      this.#rows = await getDashboards();
-    } catch (error) {
-      this.#revision = null;
-      // The tags also tell which built-in dashboards have data.
-      toProblem(error);
-    }
-  }
-
-  /** Some data, such as profiles, is not in the list of tags. */
-  scheduleRefresh(): void {
-    if (this.#liveLog.getRevision(null) !== this.#revision) this.#refresh.schedule();
+    new QueryObserver(this.#liveLog.queries, dashboardsQuery, ({ data, error }) => {
+      if (data) this.#rows = data;
+      // After an error the tags also tell which built-in dashboards have data.
+      if (data || error) this.#isReady = true;
+    }).setRequest({});
   }
 
   open(name: string): void {

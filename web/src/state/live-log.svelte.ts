@@ -1,10 +1,11 @@
 import { SvelteMap } from 'svelte/reactivity';
 
-import { getDamagedFiles, getRuns, getStatus, getTagNames, getTags } from '../api/client';
+import { QueryObserver } from '../api/create-query.svelte';
 import { toProblem } from '../api/errors';
 import { subscribeToLive } from '../api/live-updates';
 import type { QueryCache } from '../api/query-cache';
-import { RequestScheduler } from '../api/request-scheduler';
+import { defineQuery } from '../api/query-definition';
+import { ALL_RUNS } from '../api/prefetch';
 import type {
   DeltaEvent,
   FileRow,
@@ -27,7 +28,15 @@ import type { Live, Param, Preferences, Tags, UrlState } from '../plugin/context
 
 type Connection = 'connecting' | 'open' | 'lost';
 
-const RUNS_REFRESH_MS = 1000;
+const REFRESH_MS = 1000;
+/** The list of runs and the status are loaded again when the live stream cannot report changes. */
+const RELOAD = { event: 'reload' };
+const statusQuery = defineQuery('GET status', { scope: RELOAD, priority: 'high' });
+const runsQuery = defineQuery('GET runs', {
+  scope: RELOAD,
+  minRefreshMs: REFRESH_MS,
+  priority: 'high',
+});
 /** Pause before the next attempt if the server cannot be reached when the page opens. */
 const RETRY_START_MS = 10_000;
 
@@ -61,11 +70,11 @@ export class LiveLog implements Live {
   /** Increases with every change. */
   #revision = $state(0);
   readonly #revisions = new SvelteMap<string, number>();
-  readonly #refresh = new RequestScheduler(() => this.#load(), RUNS_REFRESH_MS);
   readonly #isPaused: Param<boolean>;
   readonly queries: QueryCache;
   readonly #listeners: Record<string, ((body: unknown) => void)[]> = {};
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #response: RunsResponse | undefined;
 
   constructor(url: UrlState, queries: QueryCache) {
     this.queries = queries;
@@ -94,11 +103,16 @@ export class LiveLog implements Live {
     clearTimeout(this.#retryTimer);
     this.connection = 'connecting';
     try {
-      const [info, list] = await Promise.all([getStatus(), getRuns()]);
-      this.serverInfo = info;
-      this.status = info.status;
-      this.#setRuns(list);
-      this.cursor = list.cursor;
+      await Promise.all([
+        this.queries.fetch(statusQuery, {}),
+        this.queries.fetch(runsQuery, ALL_RUNS),
+      ]);
+      new QueryObserver(this.queries, statusQuery, ({ data }) => {
+        if (data) this.#showStatus(data);
+      }).setRequest({});
+      new QueryObserver(this.queries, runsQuery, ({ data }) => {
+        if (data) this.#showRuns(data);
+      }).setRequest(ALL_RUNS);
       this.error = null;
       this.#setConnection('open');
       this.isStarted = true;
@@ -130,9 +144,7 @@ export class LiveLog implements Live {
       onDelta: (delta) => this.#apply(delta),
       onReset: (cursor) => {
         this.cursor = cursor;
-        this.#refresh.scheduleNow();
         this.queries.markLog();
-        this.#emit('reset', null);
       },
       onEvent: (name, body) => {
         this.queries.markEvent(name);
@@ -141,20 +153,14 @@ export class LiveLog implements Live {
     });
   }
 
-  /** Call `listener` for each server event of that name, or `reset` if everything has changed. */
+  /** Call `listener` for each server event of that name. */
   on(name: string, listener: (body: unknown) => void): void {
     (this.#listeners[name] ??= []).push(listener);
   }
 
-  /** Reload what can change without a change of a run. */
-  refresh(): void {
-    this.#refresh.schedule();
-  }
-
-  /** Reload runs, tags and everything shown after a change that the live stream does not report. */
+  /** Load the runs, and then all that is shown, after a change that the live stream does not report. */
   reload(): void {
-    this.#refresh.schedule();
-    this.#emit('reload', null);
+    this.queries.markEvent(RELOAD.event);
   }
 
   getRevision(run: string | null): number {
@@ -173,8 +179,8 @@ export class LiveLog implements Live {
   #setStatus(status: LoadStatus): void {
     const wasLoading = this.status?.loading;
     this.status = status;
-    if (status.loading) this.#refresh.schedule();
-    else if (wasLoading) this.#refresh.scheduleNow();
+    if (status.loading) this.reload();
+    else if (wasLoading) this.queries.invalidate(runsQuery);
   }
 
   #apply(delta: DeltaEvent): void {
@@ -201,17 +207,21 @@ export class LiveLog implements Live {
     this.#revision++;
   }
 
-  async #load(): Promise<void> {
-    try {
-      const [info, list] = await Promise.all([getStatus(), getRuns()]);
-      this.serverInfo = info;
-      this.#setRuns(list);
+  #showStatus(info: StatusResponse): void {
+    this.serverInfo = info;
+    this.status ??= info.status;
+  }
+
+  /** The first response tells where the stream begins; later ones replace everything. */
+  #showRuns(response: RunsResponse): void {
+    if (response === this.#response) return;
+    const isFirst = this.#response === undefined;
+    this.#response = response;
+    this.#setRuns(response);
+    if (isFirst) this.cursor = response.cursor;
+    else {
       for (const run of this.runs) this.#bumpRevision(run.name);
-      this.queries.markLog();
-    } catch (error) {
-      this.#refresh.schedule();
-      // The live stream reports an unreachable server.
-      toProblem(error);
+      this.queries.markRuns(null);
     }
   }
 }
@@ -250,7 +260,13 @@ function computeRunTotals(runs: readonly RunRow[]): RunTotals {
   return { runs: runs.length, points, damaged, last_wall: last === -Infinity ? null : last / 1000 };
 }
 
-const TAGS_REFRESH_MS = 1000;
+const tagsQuery = defineQuery('GET tags', {
+  scope: 'log',
+  select: ({ tags }) => sortTags(tags),
+  minRefreshMs: REFRESH_MS,
+  priority: 'high',
+});
+const tagNamesQuery = defineQuery('POST tags', { scope: ({ runs }) => ({ runs }) });
 
 /** The tags of all runs. */
 export class LogTags implements Tags {
@@ -260,61 +276,38 @@ export class LogTags implements Tags {
   /** True after the first response. */
   isReady = $state(false);
 
-  readonly #liveLog: LiveLog;
-  readonly #refresh = new RequestScheduler(() => this.#load(), TAGS_REFRESH_MS);
-  #cursor = '';
+  readonly #queries: QueryCache;
 
-  constructor(liveLog: LiveLog) {
-    this.#liveLog = liveLog;
-    liveLog.on('reload', () => {
-      this.#cursor = '';
-      this.refresh();
-    });
+  constructor(queries: QueryCache) {
+    this.#queries = queries;
   }
 
   /** Load the tags together with the runs: no chart can be requested before. */
   start(): void {
-    this.#refresh.startNow();
-  }
-
-  refresh(): void {
-    this.#refresh.schedule();
+    new QueryObserver(this.#queries, tagsQuery, ({ data, error }) => {
+      if (data) this.rows = data;
+      // Known tags stay; the connection status reports an unreachable server.
+      this.error = data ? null : (error?.problem ?? null);
+      if (data || error) this.isReady = true;
+    }).setRequest({});
   }
 
   async listNames(runs: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
-    return (await getTagNames(runs, signal)).tags;
-  }
-
-  async #load(): Promise<void> {
-    // A refresh that was scheduled before a pause must not change the page now.
-    if (this.isReady && (this.#liveLog.isPaused || this.#isUpToDate())) return;
-    try {
-      const { tags, cursor } = await getTags();
-      this.rows = sortTags(tags);
-      this.#cursor = cursor;
-      this.error = null;
-    } catch (error) {
-      const problem = toProblem(error);
-      // Known tags stay; the connection status reports an unreachable server.
-      if (this.rows.length === 0) this.error = problem;
-    } finally {
-      this.isReady = true;
-    }
-  }
-
-  /** While a log is loaded for the first time, tags are added without a change of the cursor. */
-  #isUpToDate(): boolean {
-    return !this.#liveLog.isLoading && this.#liveLog.cursor === this.#cursor;
+    return (await this.#queries.fetch(tagNamesQuery, { runs }, signal ? { signal } : {})).tags;
   }
 }
+
+const damagedFilesQuery = defineQuery('GET files', { scope: 'log' });
 
 /** Files with damaged records. */
 export class DamagedFiles {
   files = $state.raw<readonly FileRow[]>([]);
+  readonly #queries: QueryCache;
   readonly #dismissedCount: Param<number>;
   #requestCount = 0;
 
-  constructor(preferences: Preferences) {
+  constructor(queries: QueryCache, preferences: Preferences) {
+    this.#queries = queries;
     this.#dismissedCount = preferences.param('read-errors-dismissed', number(0), 0);
   }
 
@@ -330,8 +323,9 @@ export class DamagedFiles {
   async load(damagedCount: number): Promise<void> {
     const request = ++this.#requestCount;
     try {
-      const files = damagedCount > 0 ? (await getDamagedFiles()).files : [];
-      if (request === this.#requestCount) this.files = files;
+      const response =
+        damagedCount > 0 ? await this.#queries.fetch(damagedFilesQuery, { damaged: true }) : null;
+      if (request === this.#requestCount) this.files = response?.files ?? [];
     } catch (error) {
       // The number of damaged records is known without the list of files.
       toProblem(error);

@@ -1,29 +1,40 @@
-import {
-  addAnnotation,
-  type AlertRule,
-  type ChartLayout,
-  deleteAnnotation,
-  getNotes,
-  type LayoutCategory,
-  type NotesResponse,
-  type RunNote,
-  type RunNoteChange,
-  saveAlertRules,
-  saveLayout,
-  saveMetric,
-  updateRunNotes,
-} from '../api/client';
+import { QueryObserver } from '../api/create-query.svelte';
 import { ServerError, toProblem } from '../api/errors';
-import { RequestScheduler } from '../api/request-scheduler';
-import type { DerivedMetric, Problem } from '../api/schemas';
+import type { QueryCache } from '../api/query-cache';
+import { defineQuery, type RequestOf } from '../api/query-definition';
+import type {
+  AlertRule,
+  DerivedMetric,
+  LayoutCategory,
+  NotesResponse,
+  Problem,
+  RunNote,
+} from '../api/schemas';
 import { list } from '../lib/codecs';
-import type { Annotation, Notes, Param, Preferences } from '../plugin/context';
+import type {
+  Annotation,
+  ChartLayout,
+  Notes,
+  Param,
+  Preferences,
+  RunNoteChange,
+} from '../plugin/context';
 import type { LiveLog } from './live-log.svelte';
 
-const NOTES_REFRESH_MS = 500;
 const NOT_FOUND = 404;
-
 const CONFLICT = 409;
+
+/** The server also announces the changes of this page, which need not be loaded. */
+const CHANGED_ELSEWHERE = { event: 'notes changed elsewhere' };
+const notesQuery = defineQuery('GET notes', { scope: CHANGED_ELSEWHERE, minRefreshMs: 500 });
+
+type NotesRoute =
+  | 'PATCH notes/runs'
+  | 'POST notes/annotations'
+  | 'DELETE notes/annotations/{id}'
+  | 'PUT notes/layouts'
+  | 'PUT notes/metrics'
+  | 'PUT alerts/rules';
 
 export const EMPTY_NOTE: RunNote = {
   note: '',
@@ -46,26 +57,30 @@ export class LogNotes implements Notes {
   error = $state.raw<Problem | null>(null);
 
   #runs = $state.raw<Readonly<Record<string, RunNote>>>({});
-  #revision = -1;
+  #response: NotesResponse | undefined;
   readonly #liveLog: LiveLog;
-  readonly #refresh = new RequestScheduler(() => this.#load(), NOTES_REFRESH_MS);
+  readonly #queries: QueryCache;
 
   constructor(liveLog: LiveLog) {
     this.#liveLog = liveLog;
+    this.#queries = liveLog.queries;
     liveLog.on('notes', (body) => {
-      // The server also announces the changes of this page.
-      if ((body as { revision: number }).revision !== this.#revision) this.refresh();
+      if ((body as { revision: number }).revision !== this.#response?.revision) this.#reload();
     });
-    liveLog.on('alert', () => this.refresh());
+    liveLog.on('alert', () => this.#reload());
+  }
+
+  start(): void {
+    new QueryObserver(this.#queries, notesQuery, ({ data, error }) => {
+      if (data && data !== this.#response) this.#show(data);
+      // A static export has no notes; the connection status reports an unreachable server.
+      if (error instanceof ServerError && error.status !== NOT_FOUND) this.error = error.problem;
+    }).setRequest({});
   }
 
   /** Notes of runs by name; another object after every change. */
   get runs(): Readonly<Record<string, RunNote>> {
     return this.#runs;
-  }
-
-  refresh(): void {
-    this.#refresh.schedule();
   }
 
   /** Change the notes of runs at once, and undo the change if the server cannot save it. */
@@ -74,23 +89,24 @@ export class LogNotes implements Notes {
     const changed = { ...before };
     for (const name of names) changed[name] = applyChange(before[name] ?? EMPTY_NOTE, change);
     this.#runs = changed;
-    await this.#save(updateRunNotes(names, change), () => (this.#runs = before));
+    const request = { runs: names, ...change };
+    await this.#save(this.change('PATCH notes/runs', request), () => (this.#runs = before));
   }
 
   async editRuns(names: readonly string[], change: RunNoteChange): Promise<void> {
-    await this.#edit(updateRunNotes(names, change));
+    await this.#edit(this.change('PATCH notes/runs', { runs: names, ...change }));
   }
 
   async addAnnotation(step: number, text: string, tag: string | null): Promise<void> {
-    await this.#save(addAnnotation(step, text, tag));
+    await this.#save(this.change('POST notes/annotations', { step, text, tag }));
   }
 
   async deleteAnnotation(id: string): Promise<void> {
-    await this.#save(deleteAnnotation(id));
+    await this.#save(this.change('DELETE notes/annotations/{id}', { id }));
   }
 
   async saveLayout(name: string, categories: readonly LayoutCategory[] | null): Promise<void> {
-    this.#set(await saveLayout(name, categories));
+    await this.change('PUT notes/layouts', { name, categories });
   }
 
   async saveMetric(
@@ -98,22 +114,30 @@ export class LogNotes implements Notes {
     expression: string | null,
     expected: string | null,
   ): Promise<void> {
-    await this.#edit(saveMetric(name, expression, expected));
+    await this.#edit(this.change('PUT notes/metrics', { name, expression, expected }));
+  }
+
+  /** Send a change; the response has all notes. */
+  async change<Route extends NotesRoute>(route: Route, request: RequestOf<Route>): Promise<void> {
+    this.#queries.set(notesQuery, {}, await this.#queries.mutate(route, request));
   }
 
   /** Wait for a change that may conflict with one of another user; then load what is stored. */
-  async #edit(response: Promise<NotesResponse>): Promise<void> {
+  async #edit(change: Promise<void>): Promise<void> {
     try {
-      this.#set(await response);
+      await change;
     } catch (error) {
-      if (error instanceof ServerError && error.status === CONFLICT) await this.#load();
+      if (error instanceof ServerError && error.status === CONFLICT) {
+        this.#queries.invalidate(notesQuery);
+        await this.#queries.fetch(notesQuery, {});
+      }
       throw error;
     }
   }
 
-  async #save(response: Promise<NotesResponse>, undo?: () => void): Promise<void> {
+  async #save(change: Promise<void>, undo?: () => void): Promise<void> {
     try {
-      this.#set(await response);
+      await change;
       this.error = null;
     } catch (error) {
       undo?.();
@@ -121,27 +145,22 @@ export class LogNotes implements Notes {
     }
   }
 
-  async #load(): Promise<void> {
-    try {
-      this.#set(await getNotes());
-    } catch (error) {
-      const problem = toProblem(error);
-      // A static export has no notes; the connection status reports an unreachable server.
-      if (error instanceof ServerError && error.status !== NOT_FOUND) this.error = problem;
-    }
+  #reload(): void {
+    this.#queries.markEvent(CHANGED_ELSEWHERE.event);
   }
 
-  #set({ runs, annotations, layouts, metrics, alerts, revision }: NotesResponse): void {
+  #show(response: NotesResponse): void {
+    const { runs, annotations, layouts, metrics, alerts } = response;
     // Derived metrics are among the tags, which are loaded again after a change.
-    if (this.#revision >= 0 && JSON.stringify(metrics) !== JSON.stringify(this.metrics)) {
+    if (this.#response && JSON.stringify(metrics) !== JSON.stringify(this.metrics)) {
       this.#liveLog.reload();
     }
+    this.#response = response;
     this.metrics = metrics;
     this.#runs = runs;
     this.annotations = annotations;
-    this.layouts = layouts;
+    this.layouts = layouts.map(({ name, categories }) => ({ name, categories: categories ?? [] }));
     this.alerts = alerts;
-    this.#revision = revision;
   }
 }
 
@@ -200,12 +219,11 @@ export class Alerts {
 
   async #save(rules: readonly AlertRule[]): Promise<void> {
     try {
-      await saveAlertRules(rules);
+      await this.#notes.change('PUT alerts/rules', rules);
       this.error = null;
     } catch (error) {
       this.error = toProblem(error);
     }
-    this.#notes.refresh();
   }
 }
 

@@ -1,7 +1,7 @@
 /** The state of one mounted page: its parts, its commands and its errors. */
 import { createContext, untrack } from 'svelte';
 
-import { apiRequest, apiRequestBlob, getTransport, postJson } from '../api/client';
+import { apiRequest, apiRequestBlob, getTransport, postJson } from '../api/transport';
 import { createQuery } from '../api/create-query.svelte';
 import { QueryCache } from '../api/query-cache';
 import { optionalNumber, range } from '../lib/codecs';
@@ -227,7 +227,7 @@ export function createPageState(builtIn: readonly BuiltInDashboard[]): PageState
   const runsPanel = new RunsPanelState(viewport, preferences);
   const queries = createQueryCache();
   const liveLog = new LiveLog(url, queries);
-  const tags = new LogTags(liveLog);
+  const tags = new LogTags(queries);
   const notes = new LogNotes(liveLog);
   const dashboards = new Dashboards(builtIn, url, liveLog, tags, notes);
   const runState = createRunState(url, preferences, runsPanel, liveLog, notes);
@@ -243,7 +243,7 @@ export function createPageState(builtIn: readonly BuiltInDashboard[]): PageState
     queries,
     liveLog,
     tags,
-    damagedFiles: new DamagedFiles(preferences),
+    damagedFiles: new DamagedFiles(queries, preferences),
     notes,
     alerts: new Alerts(notes, preferences),
     dashboards,
@@ -262,12 +262,8 @@ export function startPage(page: PageState): () => void {
   const stops = parts.map((part) => part.start());
   void liveLog.start();
   tags.start();
-  void dashboards.start();
-  notes.refresh();
-  liveLog.on('reset', () => {
-    notes.refresh();
-    void dashboards.refresh();
-  });
+  dashboards.start();
+  notes.start();
   const listeners = new AbortController();
   addEventListener('online', () => queries.reconnect(), { signal: listeners.signal });
   const stopEffects = $effect.root(() => {
@@ -275,11 +271,6 @@ export function startPage(page: PageState): () => void {
     $effect(() => {
       // The first charts do not wait for the worker that holds the stream.
       if (liveLog.isStarted && !liveLog.isPaused) return runAfterPaint(() => liveLog.subscribe());
-    });
-    $effect(() => {
-      liveLog.getRevision(null);
-      if (!liveLog.isPaused || !tags.isReady) tags.refresh();
-      if (!liveLog.isPaused && tags.isReady) dashboards.scheduleRefresh();
     });
     runs.startEffects();
   });

@@ -1,6 +1,7 @@
 import { flushSync } from 'svelte';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { settle } from '../api/query-test-tools';
 import type { DashboardRow, LoadStatus, RunRow, TagRow } from '../api/schemas';
 import { text } from '../lib/codecs';
 import { AUTO_SELECTION, makeSelection } from '../lib/run-selection';
@@ -149,9 +150,10 @@ describe('page state', () => {
     expect(requests).toEqual([]);
   });
 
-  test('a stopped page leaves no listeners and timers', () => {
+  test('a stopped page leaves no listeners and timers', async () => {
     const stop = startPage(createPage());
     flushSync();
+    await settle();
     expect(browser.listenerCount).toBeGreaterThan(0);
     expect(requests.length).toBeGreaterThan(0);
     stop();
@@ -223,7 +225,8 @@ describe('page state', () => {
     };
     vi.stubGlobal('fetch', () => Promise.resolve(Response.json([row])));
     const page = createPage(['a']);
-    await page.dashboards.refresh();
+    page.dashboards.start();
+    await settle();
     expect(page.dashboards.entries.at(-1)).toMatchObject({ name: 'means', group: 'plugins' });
   });
 

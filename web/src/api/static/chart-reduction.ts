@@ -1,6 +1,6 @@
 /** Compute the charts, bands and statistics of a static export as the server does. */
 import { computeStats } from '../../lib/arrays';
-import type { ChartRow } from '../client';
+import type { ChartRow } from '../query-definition';
 import type {
   BandCenter,
   BandRow,

@@ -1,7 +1,7 @@
 /** The routes of the Scalars dashboard in a static export. */
 import * as common from '../../catalog/common';
 import { ServerError } from '../errors';
-import type { ChartRow } from '../client';
+import type { ChartRow } from '../query-definition';
 import type {
   ExportedSeries,
   ChartRequest,

@@ -1,5 +1,4 @@
 /** The steps of tags by run: how they are loaded, sorted and merged, and which one is selected. */
-import type { SortedSteps } from '../../api/client';
 import { QueryMap } from '../../api/create-query.svelte';
 import {
   batchTags,
@@ -7,7 +6,8 @@ import {
   type QueryDefinition,
   type TagRequest,
 } from '../../api/query-definition';
-import type { Problem, SeriesSteps, StepsResponse } from '../../api/schemas';
+import type { Problem, SeriesSteps, StepsResponse, ValueRequest } from '../../api/schemas';
+import { encodeQuery } from '../../api/transport';
 import * as m from '../../catalog/cards';
 import * as common from '../../catalog/common';
 import { flag, optionalNumber } from '../../lib/codecs';
@@ -22,7 +22,38 @@ import {
 } from '../card-grid.svelte';
 import type { Card, CardCaption, TagCard } from '../card-sections';
 
-export type { SortedSteps } from '../../api/client';
+/** The steps of one tag of one run, sorted. */
+export interface SortedSteps {
+  readonly run: string;
+  readonly tag: string;
+  /** Index of each value in the log, for requests. */
+  readonly index: Int32Array;
+  readonly step: Float64Array;
+  readonly wallTime: Float64Array;
+  /** Fingerprint of each value: with it, a URL always refers to the same value. */
+  readonly fingerprint: Int32Array;
+}
+
+/** Return the request for one value, with fields in the order that static exports expect. */
+export function makeValueRequest(
+  { run, tag, index, fingerprint }: Pick<SortedSteps, 'run' | 'tag' | 'index' | 'fingerprint'>,
+  position: number,
+): Required<ValueRequest> {
+  return { run, tag, index: index[position] ?? 0, fingerprint: fingerprint[position] ?? 0 };
+}
+
+/**
+ * Return the path of a value. It must be equal to that of `value_path` in `tracklight/analysis/media`,
+ * by which static exports store values.
+ */
+export function valuePath(
+  verb: string,
+  steps: SortedSteps,
+  position: number,
+  extra: Readonly<Record<string, string | number>> = {},
+): string {
+  return `${verb}?${encodeQuery({ ...makeValueRequest(steps, position), ...extra })}`;
+}
 
 /** Return a series sorted by step: several workers may log out of order. */
 export function runSteps({

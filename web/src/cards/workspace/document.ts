@@ -2,7 +2,7 @@
  * Workspaces and reports as values (every change returns a changed copy), the settings that a card takes
  * along, and the requests that read and save documents.
  */
-import { apiRequest } from '../../api/client';
+import { apiRequest } from '../../api/transport';
 import { ServerError } from '../../api/errors';
 import type {
   BoardCard,

@@ -1,7 +1,6 @@
 import { createContext } from 'svelte';
 import { SvelteMap, SvelteSet } from 'svelte/reactivity';
 
-import type { SortedSteps } from '../../api/client';
 import type { ClipInfo } from '../../api/schemas';
 import {
   EMPTY_PER_CARD,
@@ -10,7 +9,12 @@ import {
   withCardValue,
 } from '../../cards/card-grid.svelte';
 import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
-import { indexAtStep, StepSelection, StepsQuery } from '../../cards/steps/step-selection.svelte';
+import {
+  indexAtStep,
+  type SortedSteps,
+  StepSelection,
+  StepsQuery,
+} from '../../cards/steps/step-selection.svelte';
 import * as m from '../../catalog/audio';
 import * as common from '../../catalog/common';
 import type { FrequencyScaleType } from '../../charts/audio/audio-layout';

@@ -1,4 +1,8 @@
-import { makeValueRequest, type SortedSteps, valuePath } from '../../api/client';
+import {
+  makeValueRequest,
+  type SortedSteps,
+  valuePath,
+} from '../../cards/steps/step-selection.svelte';
 import { defineQuery } from '../../api/query-definition';
 import type { ClipRequest, SpectrogramResponse, WaveformResponse } from '../../api/schemas';
 import type { FrequencyScaleType, Spectrogram, Waveform } from '../../charts/audio/audio-layout';

@@ -1,5 +1,5 @@
 /** Layouts: editing, their form in the URL and as Python code, and the cards and sections that they describe. */
-import type { LayoutCategory, LayoutChart } from '../../api/client';
+import type { LayoutCategory, LayoutChart } from '../../api/schemas';
 import { toggleItem } from '../../cards/card-grid.svelte';
 import type { Section } from '../../cards/card-sections';
 import { quotePython } from '../../cards/export';

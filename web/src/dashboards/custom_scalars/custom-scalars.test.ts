@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { LayoutChart } from '../../api/client';
+import type { LayoutChart } from '../../api/schemas';
 import { NO_FILTER } from '../../lib/text-filter';
 import {
   addChart,

@@ -28,7 +28,6 @@ import type { ColumnFilter } from './model/trial-filters';
 import type { TrialColumn } from './model/trials';
 import { applyTrialsUpdate, joinTrials } from './model/trials-response';
 
-
 /** All trials. Later responses have only the rows that changed. */
 export const sessionsQuery = defineQuery('GET hparams/sessions', {
   scope: 'log',
@@ -129,7 +128,6 @@ export const sparklineQuery = defineQuery('POST hparams/sparklines', {
     },
   },
 });
-
 
 const PAGE_ROWS = 200;
 /** Pages of rows that are kept up to date: those on the screen and the last ones before. */

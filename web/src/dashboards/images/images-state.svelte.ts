@@ -1,10 +1,14 @@
 /** Settings and state of the Images dashboard, and the comparison of two images. */
 import { createContext, untrack } from 'svelte';
 
-import type { SortedSteps } from '../../api/client';
 import type { ImageInfo } from '../../api/schemas';
 import { TagGridState } from '../../cards/card-grid.svelte';
-import { indexAtStep, StepSelection, StepsQuery } from '../../cards/steps/step-selection.svelte';
+import {
+  indexAtStep,
+  type SortedSteps,
+  StepSelection,
+  StepsQuery,
+} from '../../cards/steps/step-selection.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/images';
 import { choice, type Codec, flag, list, number, optionalNumber } from '../../lib/codecs';

@@ -1,4 +1,8 @@
-import { makeValueRequest, type SortedSteps, valuePath } from '../../api/client';
+import {
+  makeValueRequest,
+  type SortedSteps,
+  valuePath,
+} from '../../cards/steps/step-selection.svelte';
 import { defineQuery } from '../../api/query-definition';
 import type { ImageInfo, ValueRequest } from '../../api/schemas';
 import { type LogRoot, openLogLines, quotePython } from '../../cards/export';

@@ -1,12 +1,11 @@
 import { untrack } from 'svelte';
 
-import { makeValueRequest, valuePath } from '../../api/client';
 import { QueryMap } from '../../api/create-query.svelte';
 import { defineQuery } from '../../api/query-definition';
 import type { GeometryRequest, GeometryResponse, Problem } from '../../api/schemas';
 import type { TagCard } from '../../cards/card-sections';
 import { downloadUrl } from '../../cards/export';
-import { indexAtStep } from '../../cards/steps/step-selection.svelte';
+import { indexAtStep, makeValueRequest, valuePath } from '../../cards/steps/step-selection.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/mesh';
 import type { MenuItem } from '../../components/MenuItems.svelte';

@@ -1,7 +1,6 @@
 /** State of the Mesh dashboard, and which tags belong to one mesh. */
 import { createContext, untrack } from 'svelte';
 
-import type { SortedSteps } from '../../api/client';
 import type { GeometryResponse, Light, SceneConfig, StampRow, TagRow } from '../../api/schemas';
 import {
   type PerCard,
@@ -9,7 +8,11 @@ import {
   TagGridState,
   withCardValue,
 } from '../../cards/card-grid.svelte';
-import { StepSelection, StepsQuery } from '../../cards/steps/step-selection.svelte';
+import {
+  type SortedSteps,
+  StepSelection,
+  StepsQuery,
+} from '../../cards/steps/step-selection.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/mesh';
 import {

@@ -1,13 +1,13 @@
 /** Data of the tag table: kinds of tags and sparklines. */
 import { QueryMap } from '../../api/create-query.svelte';
 import { parseJsonNumber } from '../../api/transport';
-import type { ChartRow, ChartsView } from '../../api/client';
 import type { LineRow } from '../../api/schemas';
 import type { SparklineSeries } from '../../charts/Sparkline.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/overview';
 import type { Context, VisibleRun } from '../../plugin/context';
 import { chartQuery, type ScalarChartRequest } from '../../scalar-cards/query';
+import type { ChartRow, ChartsView } from '../../api/query-definition';
 
 /** Names of the kinds of tags, in the order of the filter. */
 const KIND_LABELS = new Map([

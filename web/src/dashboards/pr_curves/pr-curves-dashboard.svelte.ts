@@ -1,7 +1,6 @@
 /** State of the PR curves dashboard and of its cards, shortcuts and commands. */
 import { createContext, untrack } from 'svelte';
 
-import { makeValueRequest, type SortedSteps } from '../../api/client';
 import { type Query, QueryMap } from '../../api/create-query.svelte';
 import type { CurveRow, HistoryRow, Problem, TagRow } from '../../api/schemas';
 import {
@@ -15,7 +14,9 @@ import {
 import { buildSections, type Card, createTagCard, type Section } from '../../cards/card-sections';
 import {
   indexAtStep,
+  makeValueRequest,
   mergeSteps,
+  type SortedSteps,
   StepSelection,
   StepsQuery,
 } from '../../cards/steps/step-selection.svelte';

@@ -1,5 +1,5 @@
 /** Queries of the PR curves dashboard. */
-import { makeValueRequest } from '../../api/client';
+import { encodeQuery } from '../../api/transport';
 import { batchTags, defineQuery, type TagRequest } from '../../api/query-definition';
 import type {
   CurveRow,
@@ -9,8 +9,7 @@ import type {
   ValueRequest,
 } from '../../api/schemas';
 import type { ExportContents, StaticHandlers } from '../../api/static/static-transport';
-import { encodeQuery } from '../../api/transport';
-import { indexAtStep, runSteps } from '../../cards/steps/step-selection.svelte';
+import { indexAtStep, makeValueRequest, runSteps } from '../../cards/steps/step-selection.svelte';
 
 /** A curve, and the step at which the server finds it; null is the last step. */
 export interface CurveRequest {

@@ -1,8 +1,7 @@
 /**
  * Titles, widths and cell texts of the columns of the runs table, and completions of a filter expression.
  */
-import type { ColumnListResponse, HParamColumn } from '../../api/client';
-import type { RunTableColumn } from '../../api/schemas';
+import type { ColumnListResponse, HParamColumn, RunTableColumn } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/run_table';
 import type { Option, OptionGroup } from '../../components/options';

@@ -1,6 +1,5 @@
 /** Queries and texts of the run page and of the comparison of runs. */
-import { defineQuery } from '../../api/query-definition';
-import type { ChartsView } from '../../api/client';
+import { type ChartsView, defineQuery } from '../../api/query-definition';
 import type { TagRow } from '../../api/schemas';
 import * as m from '../../catalog/run_table';
 import * as shell from '../../catalog/shell';

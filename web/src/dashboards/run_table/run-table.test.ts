@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 
-import type { ColumnListResponse } from '../../api/client';
+import type { ColumnListResponse } from '../../api/schemas';
 import {
   completeFilter,
   type FilterFields,

@@ -1,12 +1,13 @@
 /** State and queries of the Runs dashboard. */
 import { getContext, setContext } from 'svelte';
 
-import { type ColumnListResponse, NO_COLUMNS, type RunNote } from '../../api/client';
 import type { Query } from '../../api/create-query.svelte';
 import { defineQuery } from '../../api/query-definition';
 import type {
+  ColumnListResponse,
   RunFilterRequest,
   RunNamesResponse,
+  RunNote,
   RunTableGroup,
   RunTableRequest,
   RunTableResponse,
@@ -16,7 +17,7 @@ import { downloadBlob } from '../../cards/export';
 import * as m from '../../catalog/run_table';
 import { moveKey, type SortOrder, sortOrdersCodec } from '../../components/data-table';
 import { choice, type Codec, flag, json, list, text } from '../../lib/codecs';
-import type { Context, NoteField, Param } from '../../plugin/context';
+import { type Context, NO_COLUMNS, type NoteField, type Param } from '../../plugin/context';
 import { PagedRows } from '../../plugin/paged-rows.svelte';
 import { STATES } from './run-columns';
 

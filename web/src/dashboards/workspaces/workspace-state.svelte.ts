@@ -1,6 +1,6 @@
 import { createContext } from 'svelte';
 
-import { apiRequestBlob, postJson } from '../../api/client';
+import { apiRequestBlob, postJson } from '../../api/transport';
 import type { Query } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
 import { defineQuery } from '../../api/query-definition';

@@ -1,6 +1,6 @@
 /** Titles and cell texts of columns of the run table. */
 
-import type { ColumnListResponse, HParamColumn } from '../../api/client';
+import type { ColumnListResponse, HParamColumn } from '../../api/schemas';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/runs';
 import type { FieldValue } from '../../lib/filter-expression';

@@ -1,32 +1,41 @@
-import {
-  type ColumnCell,
-  type ColumnListResponse,
-  type ColumnsResponse,
-  getRunColumns,
-  listRunColumns,
-  NO_COLUMNS,
-  type RunColumnKey,
-  type RunNote,
-} from '../../api/client';
-import { toProblem } from '../../api/errors';
-import { RequestScheduler } from '../../api/request-scheduler';
-import type { GroupQuery, RunRow } from '../../api/schemas';
 import { parseJsonNumber } from '../../api/transport';
+import { QueryObserver } from '../../api/create-query.svelte';
+import type { QueryCache } from '../../api/query-cache';
+import { defineQuery } from '../../api/query-definition';
+import type {
+  Cell as ColumnCell,
+  ColumnListResponse,
+  ColumnsResponse,
+  GroupQuery,
+  RunNote,
+  RunRow,
+} from '../../api/schemas';
 import { type SampleStats, sortByValue } from '../../lib/arrays';
 import { type Codec, json, list } from '../../lib/codecs';
 import type { FieldValue, FilterSubject } from '../../lib/filter-expression';
 import { countFolders, findCommonFolder, getFolder } from '../../lib/grouping';
 import { MAX_AUTO_SELECTED } from '../../lib/run-selection';
-import type { Param, Preferences, RunSet, UrlState } from '../../plugin/context';
+import {
+  NO_COLUMNS,
+  type Param,
+  type Preferences,
+  type RunSet,
+  type UrlState,
+} from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
 import { EMPTY_NOTE, type LogNotes } from '../notes.svelte';
 import type { RunsPanelState } from '../preferences.svelte';
 
-const COLUMNS_REFRESH_MS = 1000;
 const SERVER_COLUMN = /^(hparam|last|min|max):/;
 const NON_FINITE_STRINGS: readonly ColumnCell[] = ['NaN', 'Infinity', '-Infinity'];
 
+/** The key of a column of the run table. */
+export type RunColumnKey = `hparam:${string}` | `${'last' | 'min' | 'max'}:${string}`;
+
 type Values = ReadonlyMap<string, ReadonlyMap<string, FieldValue>>;
+
+const columnListQuery = defineQuery('GET runs/columns', { scope: 'log' });
+const columnsQuery = defineQuery('POST runs/columns', { scope: 'log', select: parseValues });
 
 /** Values of runs that the server computes: hyperparameters and summaries of metrics. */
 export class RunColumnValues {
@@ -34,51 +43,37 @@ export class RunColumnValues {
   available = $state.raw<ColumnListResponse>(NO_COLUMNS);
   /** True after the first response. */
   isReady = $state(false);
-
-  #values = $state.raw<Values>(new Map());
-  #requested: readonly RunColumnKey[] = [];
-  readonly #refreshList = new RequestScheduler(() => this.#loadList(), COLUMNS_REFRESH_MS);
-  readonly #refreshValues = new RequestScheduler(() => this.#loadValues(), COLUMNS_REFRESH_MS);
-
   /** Of a large log, the list of runs has the values. */
   list = $state.raw<{ getCell(key: string, run: string): FieldValue } | null>(null);
+
+  #values = $state.raw<Values>(new Map());
+  readonly #listObserver;
+  readonly #valuesObserver;
+
+  constructor(queries: QueryCache) {
+    this.#listObserver = new QueryObserver(queries, columnListQuery, ({ data }) => {
+      if (!data) return;
+      this.available = data;
+      this.isReady = true;
+    });
+    this.#valuesObserver = new QueryObserver(queries, columnsQuery, ({ data }) => {
+      if (data) this.#values = data;
+    });
+  }
 
   get(key: string, run: string): FieldValue {
     if (this.list) return this.list.getCell(key, run);
     return this.#values.get(key)?.get(run) ?? null;
   }
 
+  start(): void {
+    this.#listObserver.setRequest({});
+  }
+
   /** Keep these columns up to date; keys of columns that the server does not have are ignored. */
   subscribe(keys: Iterable<string>): void {
-    const requested = [...new Set(keys)].filter(isColumnKey);
-    const hasNew = requested.some((key) => !this.#requested.includes(key));
-    this.#requested = requested;
-    if (hasNew) this.#refreshValues.scheduleNow();
-  }
-
-  /** Load again after a change of a run. */
-  refresh(): void {
-    this.#refreshList.schedule();
-    if (this.#requested.length > 0) this.#refreshValues.schedule();
-  }
-
-  async #loadList(): Promise<void> {
-    try {
-      this.available = await listRunColumns();
-      this.isReady = true;
-    } catch (error) {
-      // Known columns stay; the connection status reports an unreachable server.
-      toProblem(error);
-    }
-  }
-
-  async #loadValues(): Promise<void> {
-    if (this.#requested.length === 0) return;
-    try {
-      this.#values = parseValues(await getRunColumns(this.#requested));
-    } catch (error) {
-      toProblem(error);
-    }
+    const columns = [...new Set(keys)].filter(isColumnKey);
+    this.#valuesObserver.setRequest(columns.length > 0 ? { columns } : null);
   }
 }
 

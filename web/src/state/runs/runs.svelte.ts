@@ -42,7 +42,7 @@ export function createRunState(
   liveLog: LiveLog,
   notes: LogNotes,
 ): RunState {
-  const columnValues = new RunColumnValues();
+  const columnValues = new RunColumnValues(liveLog.queries);
   const runEntries = new RunEntries(liveLog, notes, columnValues);
   const runOrder = new RunOrder(url, runEntries);
   const runFilter = new RunFilter(url, runEntries, runOrder, columnValues);
@@ -127,6 +127,7 @@ export class PageRuns implements Runs {
   startEffects(): void {
     const { columnValues } = this.#state;
     const liveLog = this.#liveLog;
+    columnValues.start();
     $effect(() => {
       // The list of a large log has the values of its rows.
       const isNeeded = liveLog.isStarted && !liveLog.isLarge;
@@ -138,10 +139,6 @@ export class PageRuns implements Runs {
         startRunList(liveLog, this.#notes, this.#state),
       );
       return () => void loading.then((stop) => stop());
-    });
-    $effect(() => {
-      liveLog.getRevision(null);
-      columnValues.refresh();
     });
   }
 

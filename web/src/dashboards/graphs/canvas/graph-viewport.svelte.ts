@@ -35,7 +35,9 @@ class LayoutClient {
 
   constructor() {
     try {
-      const worker = new Worker(new URL('../layout/layout-worker.ts', import.meta.url), { type: 'module' });
+      const worker = new Worker(new URL('../layout/layout-worker.ts', import.meta.url), {
+        type: 'module',
+      });
       worker.addEventListener('message', ({ data }: MessageEvent<LayoutWorkerResponse>) => {
         if (data.requestId === this.#lastRequestId) this.#settle(data.layout);
       });
