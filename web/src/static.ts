@@ -6,7 +6,7 @@ import './static-setup';
 import { mount } from 'svelte';
 
 import { BUILT_IN } from './dashboards';
-import { setDocumentLanguage } from './i18n/locale';
+import { setDocumentLanguage } from './i18n/messages';
 import App from './shell/App.svelte';
 
 /** The table of runs is queried from a server. */

@@ -233,8 +233,7 @@ function emitBundle(locales, parts) {
   return [
     HEADER,
     ...imports,
-    `import { locale } from '../i18n/locale';`,
-    `import { addTables, setServerMessages } from '../i18n/messages';\n`,
+    `import { addTables, locale, setServerMessages } from '../i18n/messages';\n`,
     ...cases,
     ``,
   ].join('\n');

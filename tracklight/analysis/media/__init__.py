@@ -5,7 +5,8 @@ identified by run, tag and index. Its fingerprint distinguishes it from other va
 be at the same index, so that responses for it can be cached forever.
 
 A static export contains some of the values. The exported page looks responses up by URL, so
-`value_path` must produce exactly the same text as ``valuePath`` in ``web/src/cards/steps/step-selection.svelte.ts``.
+`value_path` must produce exactly the same text as ``valuePath`` in
+``web/src/cards/steps/step-selection.svelte.ts``.
 
 `render_markdown` turns logged Markdown into safe HTML.
 

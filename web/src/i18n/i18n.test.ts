@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
-import { BASE_LOCALE, chooseLocale, matchLocale, PSEUDO_LOCALE } from './locale';
 import {
   addTables,
+  BASE_LOCALE,
   choose,
+  chooseLocale,
   findServerMessage,
+  matchLocale,
   plural,
+  PSEUDO_LOCALE,
   select,
   setServerMessages,
   show,

@@ -1,7 +1,14 @@
 /** Load the texts of the page's locale. English needs no loading: it is part of the code. */
 import { LOADERS, SERVER_LOADERS } from '../catalog/loaders';
-import { locale, PSEUDO_LOCALE, setDocumentLanguage } from './locale';
-import { addTables, type Message, setServerMessages, setTransform } from './messages';
+import {
+  addTables,
+  locale,
+  type Message,
+  PSEUDO_LOCALE,
+  setDocumentLanguage,
+  setServerMessages,
+  setTransform,
+} from './messages';
 
 /** Load what every page needs and set the `lang` attribute; call it before importing the page. */
 export async function loadLocale(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Formats numbers, sizes, durations and dates for the whole page, in its language. */
 import * as common from '../catalog/common';
-import { intlLocale } from '../i18n/locale';
+import { intlLocale } from '../i18n/messages';
 
 // Creating Intl.DateTimeFormat takes tens of milliseconds, before anything is shown: English dates are
 // formatted here.

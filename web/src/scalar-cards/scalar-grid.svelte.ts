@@ -32,7 +32,7 @@ import {
   marginBands,
   type ScalarCard,
 } from './chart-lines';
-import { withoutSharedFolder } from './value-rows';
+import { withoutSharedFolder } from './tooltip-rows';
 import {
   captureMarksQuery,
   chartQuery,

@@ -17,7 +17,8 @@ import {
   xAxisCodec,
   zoomsCodec,
 } from './scalar-settings';
-import { limitRows, pointsTable, rangeTable, tooltipRows, withoutSharedFolder } from './value-rows';
+import { limitRows, tooltipRows, withoutSharedFolder } from './tooltip-rows';
+import { pointsTable, rangeTable } from './value-table';
 
 describe('query', () => {
   const VIEW: ChartsView = {

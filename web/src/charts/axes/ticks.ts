@@ -2,7 +2,7 @@
 import { tickStep } from 'd3-array';
 
 import * as m from '../../catalog/charts';
-import { intlLocale } from '../../i18n/locale';
+import { intlLocale } from '../../i18n/messages';
 import { formatDateTime, formatStep, formatValue } from '../../lib/format';
 import type { AxisFormat, NumberRange, ScaleType } from '../types';
 

@@ -12,7 +12,7 @@ import {
 import { translate } from '../../i18n/messages';
 import { formatCount, formatInteger, formatValue } from '../../lib/format';
 import type { Runs } from '../../plugin/context';
-import { withoutSharedFolder } from '../../scalar-cards/value-rows';
+import { withoutSharedFolder } from '../../scalar-cards/tooltip-rows';
 
 const MAX_LISTED_ERRORS = 3;
 const DEFAULT_COLOR = '#5b6b82';

@@ -29,7 +29,7 @@ import { formatStep } from '../../lib/format';
 import { groupByPrefix } from '../../lib/grouping';
 import { compileTextFilter } from '../../lib/text-filter';
 import type { Command, Context, Shortcut, VisibleRun } from '../../plugin/context';
-import { withoutSharedFolder } from '../../scalar-cards/value-rows';
+import { withoutSharedFolder } from '../../scalar-cards/tooltip-rows';
 import {
   type CurveType,
   findNextThreshold,
