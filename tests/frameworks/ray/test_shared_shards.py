@@ -14,8 +14,8 @@ from tests.frameworks.ray.conftest import OpenCluster
 from tests.frameworks.ray.test_cluster import describe, find_processes, is_replaced, kill
 from tests.index import logs
 from tests.server.waiting import wait_until
-from tracklight.index import cluster
 from tracklight.index.catalog import Catalog
+from tracklight.index.cluster import ShardSettings, _end_actor
 from tracklight.index.cluster.connection import Cluster, parse_cluster
 
 Open = Callable[..., Catalog]
@@ -72,12 +72,12 @@ def test_every_server_recovers_from_a_kill(open_server: Open) -> None:
 def test_servers_with_other_flags_have_shards_of_their_own(ray_address: str) -> None:
     """The settings are part of the name of an actor."""
     cluster = Cluster(parse_cluster("auto", 2))
-    settings = cluster.ShardSettings(("logs",), False, 1, 1 << 20)
+    settings = ShardSettings(("logs",), False, 1, 1 << 20)
     names = {
         cluster.make_actor_name(settings, 0),
         cluster.make_actor_name(settings, 1),
-        cluster.make_actor_name(cluster.ShardSettings(("logs",), False, 1, 2 << 20), 0),
-        cluster.make_actor_name(cluster.ShardSettings(("other",), False, 1, 1 << 20), 0),
+        cluster.make_actor_name(ShardSettings(("logs",), False, 1, 2 << 20), 0),
+        cluster.make_actor_name(ShardSettings(("other",), False, 1, 1 << 20), 0),
     }
     assert len(names) == 4
 
@@ -86,7 +86,7 @@ class UnusedActor:
     """Ends itself as a shard without servers does."""
 
     def end(self) -> None:
-        cluster._end_actor()
+        _end_actor()
 
     def ping(self) -> bool:
         return True
