@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -83,3 +84,44 @@ def test_counterfactuals_follow_the_thresholds_of_slices(
         expect(found.get_by_role("listitem")).to_have_count(5)
         for text in found.get_by_role("button").all_inner_texts():
             assert not steep[int(text.split()[-1])]
+
+
+def test_thresholds_are_typed(people: str, open_page: OpenPage) -> None:
+    page = open_page(people + "&wi=performance&wi-slice=sex&wi-model=steep")
+    row = page.locator("[data-slice='sex:f']")
+    row.get_by_role("button", name="0.50").click()
+    field = row.get_by_role("textbox", name="Type the threshold of sex: f")
+    expect(field).to_be_focused()
+    page.keyboard.type("0.734")
+    page.keyboard.press("Enter")
+    expect(row.get_by_role("slider")).to_have_value("0.73")
+    expect(row.get_by_role("button", name="0.73")).to_be_visible()
+    data = make_people()
+    women = data["sex"] == "f"
+    accuracy = ((predict_steep(data) >= 0.73) == data["income"])[women].mean()
+    expect(row).to_contain_text(f"{100 * accuracy:.1f}%")
+
+
+def test_all_models_are_beside_each_other(people: str, open_page: OpenPage) -> None:
+    page = open_page(people + "&wi=performance&wi-model=steep" + BY_SEX)
+    data = make_people()
+    labels, women = data["income"] == 1, data["sex"] == "f"
+    metrics = page.get_by_role("table", name="Metrics with 95% intervals")
+    rows = metrics.get_by_role("row").filter(has_text="sex: f")
+    expect(rows).to_have_count(2)
+    for model, predicted in zip(("steep", "flat"), decide(), strict=True):
+        accuracy = (predicted == labels)[women].mean()
+        expect(rows.filter(has_text=model)).to_contain_text(f"{accuracy:.3g}")
+        false_positives = int((predicted & ~labels & women).sum())
+        page.get_by_role("button", name="sex: f", exact=True).first.click()
+        matrix = page.get_by_role("region", name=f"Confusion matrix of sex: f, {model}")
+        expect(matrix.get_by_role("button").nth(1)).to_contain_text(str(false_positives))
+    page.get_by_role("button", name="Show curves of all slices").click()
+    expect(page.get_by_role("article", name="ROC curve")).to_have_count(3)
+    matrices = page.get_by_role("region", name=re.compile("^Confusion matrix of"))
+    expect(matrices).to_have_count(6)
+    page.get_by_role("region", name="Confusion matrix of sex: m, flat").get_by_role("button").nth(
+        3
+    ).click()
+    both = int((decide()[1] & labels & ~women).sum())
+    expect(page.get_by_text(f"{both} of 400 shown")).to_be_visible()

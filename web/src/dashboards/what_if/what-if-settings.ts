@@ -181,6 +181,8 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     frontier: url.param('wi-frontier', flag, false),
     sliceSort: url.param('wi-slice-sort', sortOrderCodec, { key: 'count', descending: true }),
     slice: url.param('wi-open-slice', text, ''),
+    /** Show curves and matrices of all slices instead of one. */
+    allSlices: url.param('wi-all-slices', flag, false),
     // Partial dependence.
     isLocal: url.param('wi-local', flag, false),
     curves: url.param('wi-curves', flag, false),

@@ -1,6 +1,6 @@
 import { untrack } from 'svelte';
 
-import type { Query } from '../../../api/create-query.svelte';
+import { type Query, QueryMap } from '../../../api/create-query.svelte';
 import { toProblem } from '../../../api/errors';
 import type {
   OptimizeResponse,
@@ -53,6 +53,12 @@ interface Dragged {
   readonly threshold: number;
 }
 
+/** The metrics of one of the models. */
+export interface ModelPerformance {
+  readonly name: string;
+  readonly data: PerformanceResponse;
+}
+
 /** Metrics of one model per slice, and the thresholds of the slices. */
 export class PerformanceState {
   readonly board: WhatIfState;
@@ -61,6 +67,7 @@ export class PerformanceState {
   #dragged = $state.raw<Dragged | null>(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #staged = new StagedRows<SliceRow>();
+  readonly #others: QueryMap<PerformanceRequest, PerformanceResponse>;
 
   /** Call it where effects can be created. */
   constructor(board: WhatIfState, getModel: () => string | null = () => board.model?.name ?? null) {
@@ -72,6 +79,9 @@ export class PerformanceState {
       if (!info || info.label === null || !model?.is_predicted) return null;
       return this.makeRequest(model.name);
     });
+    this.#others = new QueryMap(board.context.queries, performanceQuery, (name) =>
+      this.makeRequest(name),
+    );
     $effect.pre(() => {
       const { rows } = this;
       const open = board.settings.slice.value;
@@ -116,6 +126,29 @@ export class PerformanceState {
   }
 
   readonly data: PerformanceResponse | undefined = $derived.by(() => this.query.data);
+
+  /** Request the metrics of the other models while a view shows them; return what stops that. */
+  requestOthers(): () => void {
+    const stops = this.board.models
+      .filter((model) => model.is_predicted && model.name !== this.board.model?.name)
+      .map(({ name }) => this.#others.subscribe(name));
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  /** The metrics of all models that have some, the chosen one first. */
+  readonly models: readonly ModelPerformance[] = $derived.by(() => {
+    const chosen = this.board.model?.name ?? '';
+    if (!this.data) return [];
+    return [
+      { name: chosen, data: this.data },
+      ...this.board.models.flatMap(({ name }) => {
+        const data = name === chosen ? undefined : this.#others.get(name)?.data;
+        return data ? [{ name, data }] : [];
+      }),
+    ];
+  });
   readonly isBinary: boolean = $derived.by(() => (this.data?.thresholds.length ?? 0) > 0);
 
   readonly #titles: readonly string[] = $derived.by(() => {
@@ -313,23 +346,25 @@ export class PerformanceState {
   showDatapoints(
     slice: string,
     cell: { readonly label: number; readonly prediction: number } | null,
+    name: string = this.board.model?.name ?? '',
   ): void {
     this.#commit();
-    const { settings, model, info } = this.board;
-    const { edges = {}, label_values: labelValues = [] } = this.data ?? {};
+    const { settings, info } = this.board;
+    const data = this.models.find((one) => one.name === name)?.data;
+    const { edges = {}, label_values: labelValues = [], class_names: classes = [] } = data ?? {};
     const conditions: Condition[] = parseSlice(slice, settings.sliceBy.value, edges);
     if (cell && info?.label) {
       conditions.push({ column: info.label, value: labelValues[cell.label] ?? '' });
     }
-    if (cell && model && this.isBinary) {
-      const column = this.board.nameComputed('score', model.name);
-      const threshold = this.getThreshold(slice);
+    if (cell && (data?.thresholds.length ?? 0) > 0) {
+      const column = this.board.nameComputed('score', name);
+      const threshold = this.getThreshold(slice, name);
       conditions.push(
         cell.prediction === 1 ? { column, low: threshold } : { column, high: threshold },
       );
-    } else if (cell && model) {
-      const value = this.data?.class_names[cell.prediction] ?? '';
-      conditions.push({ column: this.board.nameComputed('predicted', model.name), value });
+    } else if (cell) {
+      const value = classes[cell.prediction] ?? '';
+      conditions.push({ column: this.board.nameComputed('predicted', name), value });
     }
     settings.conditions.set(conditions, 'push');
     settings.view.set('datapoints', 'push');

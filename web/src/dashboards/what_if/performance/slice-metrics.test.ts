@@ -9,6 +9,7 @@ import {
   formatWithInterval,
   listSliceMetrics,
   makeMetricsExport,
+  makeModelsExport,
   makeSliceColumn,
 } from './slice-metrics';
 
@@ -109,4 +110,20 @@ test('areas have the interval of the server', () => {
     'steep (0.5, 95% interval 0.25 to 0.75)',
   );
   expect(formatArea(response, 0, 'pr', 'steep', 0.6)).toBe('steep (0.6)');
+});
+
+test('several models are exported below each other, with the metrics that any of them has', () => {
+  const one = { name: 'a', data: makeResponse(), slices: [0, 1], getThreshold: () => 0.5 };
+  const plain = { ...makeResponse(), attributions: {} };
+  const other = { ...one, name: 'b', data: plain, slices: [0] };
+  expect(makeModelsExport([one])).toEqual(makeMetricsExport(one.data, [0, 1], () => 0.5));
+  const { columns, rows } = makeModelsExport([one, other]);
+  expect(columns.slice(0, 4)).toEqual(['model', 'slice', 'count', 'threshold']);
+  expect(rows.map((row) => row.slice(0, 3))).toEqual([
+    ['a', 'Overall', 8],
+    ['a', 'sex:f', 4],
+    ['b', 'Overall', 8],
+  ]);
+  const at = columns.indexOf('attribution:age');
+  expect(rows.map((row) => row[at])).toEqual([0.5, null, null]);
 });

@@ -278,3 +278,30 @@ export function makeMetricsExport(
     }),
   };
 }
+
+/** The slices of a model to export; `getThreshold` is as for `makeMetricsExport`. */
+export interface ExportedModel {
+  readonly name: string;
+  readonly data: PerformanceResponse;
+  readonly slices: readonly number[];
+  readonly getThreshold: ((slice: string) => number) | null;
+}
+
+/** Return the metrics of one model, or those of several below each other with the model's name. */
+export function makeModelsExport(models: readonly ExportedModel[]): ExportTable {
+  const tables = models.map(({ name, data, slices, getThreshold }) => ({
+    name,
+    table: makeMetricsExport(data, slices, getThreshold),
+  }));
+  const [first] = tables;
+  if (!first) return { columns: [], rows: [] };
+  if (tables.length === 1) return first.table;
+  const columns = [...new Set(tables.flatMap(({ table }) => table.columns))];
+  return {
+    columns: ['model', ...columns],
+    rows: tables.flatMap(({ name, table }) => {
+      const places = columns.map((column) => table.columns.indexOf(column));
+      return table.rows.map((row) => [name, ...places.map((at) => row[at] ?? null)]);
+    }),
+  };
+}
