@@ -25,7 +25,7 @@ const NOT_FOUND = 404;
 const CONFLICT = 409;
 
 /** The server also announces the changes of this page, which need not be loaded. */
-const CHANGED_ELSEWHERE = { event: 'notes changed elsewhere' };
+const CHANGED_ELSEWHERE = { event: 'notes-changed-elsewhere' };
 const notesQuery = defineQuery('GET notes', { scope: CHANGED_ELSEWHERE, minRefreshMs: 500 });
 
 type NotesRoute =
