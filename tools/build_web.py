@@ -54,8 +54,9 @@ def build() -> None:
     npm = find_npm()
     if npm:
         install(npm)
+        digest = compute_source_digest()  # of what is built, should it change meanwhile
         _run(npm, "run", "build")
-        DIGEST.write_text(compute_source_digest(), encoding="ascii")
+        DIGEST.write_text(digest, encoding="ascii")
     elif (STATIC / "index.html").exists():
         _say("npm is not available; the existing page was built from other sources and is kept")
     else:
