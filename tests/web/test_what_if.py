@@ -363,7 +363,7 @@ def test_numeric_slices_have_quantiles_or_own_edges(people: str, open_page: Open
     page.get_by_role("searchbox", name="Filter slices").fill("\u2265 60")
     expect(page.get_by_text("1 of 3 slices")).to_be_visible()
     expect(rows).to_have_count(2)
-    old.get_by_role("button").click()
+    old.get_by_role("button", name="age: \u2265 60", exact=True).click()
     errors = int(((predict_steep(make_people()) >= 0.5) & (make_people()["income"] == 0)
                   & (age >= 60)).sum())  # fmt: skip
     matrix = page.get_by_role("region", name="Confusion matrix of age: \u2265 60")
