@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import {
+  countUnplaced,
   layoutCells,
   listWords,
   makeAxis,
@@ -86,9 +87,28 @@ test('the cells of many facets keep most of the space', () => {
 });
 
 test('few distinct numbers are facets of their own', () => {
-  const facet = makeFacet(numbers(1, 0, 1, NaN), 4, 4, names);
+  const facet = makeFacet(numbers(1, 0, 1), 3, 4, names);
   expect(facet?.labels).toEqual(['0', '1']);
-  expect([...(facet?.bins ?? [])]).toEqual([1, 0, 1, -1]);
+  expect([...(facet?.bins ?? [])]).toEqual([1, 0, 1]);
+});
+
+test('rows without a number have a facet of their own', () => {
+  const few = makeFacet(numbers(1, 0, NaN), 3, 4, names);
+  expect(few?.labels).toEqual(['0', '1', 'missing']);
+  expect([...(few?.bins ?? [])]).toEqual([1, 0, 2]);
+  const ranges = makeFacet(numbers(0, 1, 2, 10, Infinity), 5, 2, names);
+  expect(ranges?.labels).toEqual(['0 – 5', '5 – 10', 'missing']);
+  expect([...(ranges?.bins ?? [])]).toEqual([0, 0, 0, 1, 2]);
+});
+
+test('rows without a number on a numeric axis are counted once', () => {
+  const [x, y] = [numbers(0.5, NaN, NaN, 1), numbers(1, 2.5, Infinity, NaN)];
+  expect(countUnplaced([x, y], 4)).toBe(3);
+  expect(countUnplaced([x, null], 4)).toBe(2);
+  // Categories have a place for missing values, and so have classes.
+  const classes = numbers(0, 1, 1, 0, 1, 0, 1, 0, NaN);
+  expect(countUnplaced([texts([0, -1], ['a']), null], 2)).toBe(0);
+  expect(countUnplaced([classes], 9)).toBe(0);
 });
 
 test('points are placed in the cell of their facets', () => {

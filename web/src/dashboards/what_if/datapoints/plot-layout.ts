@@ -25,7 +25,7 @@ export interface PlotAxis {
 /** Bins of a column, which become rows or columns of small plots. */
 export interface Facet {
   readonly labels: readonly string[];
-  /** The bin of each row; -1 for none. */
+  /** The bin of each row. */
   readonly bins: Int32Array;
 }
 
@@ -75,6 +75,18 @@ export function makeAxis(column: PlotColumn | null, count: number, names: FacetN
     places[at] = Number.isFinite(value) ? (value - domain[0]) * scale : NaN;
   }
   return { kind: 'number', domain, categories: [], places };
+}
+
+/** Return how many rows have no place, as a column with a numeric axis has no number for them. */
+export function countUnplaced(columns: readonly (PlotColumn | null)[], count: number): number {
+  const axes = columns.flatMap((column) =>
+    column?.numbers && !findClasses(column.numbers) ? [column.numbers] : [],
+  );
+  if (axes.length === 0) return 0;
+  let unplaced = 0;
+  for (let at = 0; at < count; at++)
+    if (axes.some((numbers) => !Number.isFinite(numbers[at]))) unplaced++;
+  return unplaced;
 }
 
 /** Return integers such as 0 and 1 as categories, as most of their points would coincide. */
@@ -165,7 +177,7 @@ export function makeFacet(
   if (distinct.size <= buckets) {
     const values = [...distinct].sort((one, other) => one - other);
     const bins = Int32Array.from(numbers, (value) => values.indexOf(value));
-    return { labels: values.map(String), bins };
+    return addMissingBin({ labels: values.map(String), bins }, names);
   }
   let [low, high] = [Infinity, -Infinity];
   for (const value of numbers) {
@@ -179,7 +191,13 @@ export function makeFacet(
   const bins = Int32Array.from(numbers, (value) =>
     Number.isFinite(value) ? Math.min(buckets - 1, Math.floor((value - low) / width)) : -1,
   );
-  return { labels, bins };
+  return addMissingBin({ labels, bins }, names);
+}
+
+/** Put rows without a number, whose bin is -1, into a bin after all others. */
+function addMissingBin({ labels, bins }: Facet, { missing }: FacetNames): Facet {
+  if (!bins.includes(-1)) return { labels, bins };
+  return { labels: [...labels, missing], bins: bins.map((bin) => (bin < 0 ? labels.length : bin)) };
 }
 
 /** A small plot, in pixels. */
