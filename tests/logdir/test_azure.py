@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.index import logs
-from tests.server.waiting import wait_until
+from tests.logdir.store_program import run_server
 from tracklight.index.catalog import Catalog
 from tracklight.logdir import obstore_client, remote
 from tracklight.logdir.access import Root, parse_roots
@@ -43,15 +42,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("azurite")
     command = [program, "--blobPort", "0", "--location", str(folder)]
     command += ["--skipApiVersionCheck", "--disableTelemetry"]
-    log = folder / "log"
-    with log.open("w") as output, subprocess.Popen(command, stdout=output) as process:
-        try:
-            wait_until(lambda: _ADDRESS.search(log.read_text()) is not None)
-            found = _ADDRESS.search(log.read_text())
-            assert found is not None
-            yield found[1]
-        finally:
-            process.terminate()
+    with run_server(command, folder, _ADDRESS) as address:
+        yield address
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, server: str, credential: str) -> None:

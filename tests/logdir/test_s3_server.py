@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.index import logs
-from tests.server.waiting import wait_until
+from tests.logdir.store_program import run_server
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.shared_cache import ObjectStore
 from tracklight.logdir import remote
@@ -30,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 NAME = "events.out.tfevents.1"
 ROOT = "s3://bucket/logs"
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+_ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)")
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +44,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("buckets")
     command = [program, "serve", "s3", "--addr=127.0.0.1:0", "--auth-key=user,secret", "-v"]
     command += ["--config=", str(folder)]
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("w") as output, subprocess.Popen(command, stderr=output) as process:
-        try:
-            wait_until(lambda: _ADDRESS.search(log.read_text()) is not None)
-            found = _ADDRESS.search(log.read_text())
-            assert found is not None
-            yield found[0]
-        finally:
-            process.terminate()
+    with run_server(command, tmp_path_factory.mktemp("server"), _ADDRESS) as address:
+        yield address
 
 
 @pytest.fixture

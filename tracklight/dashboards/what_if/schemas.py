@@ -760,7 +760,8 @@ class ComparisonResponse(msgspec.Struct):
     """Differences of metrics by slice, with intervals; the first slice is all rows.
 
     Metrics of models with two classes are at the thresholds of the slices. Both models are
-    resampled together, so that an interval without 0 is more than chance.
+    resampled together, so the intervals are those of the difference. They are not adjusted for the
+    number of slices.
     """
 
     version: int

@@ -6977,8 +6977,8 @@ export interface ComparisonRequest extends SessionRequest {
 
 /**
  * Differences of metrics by slice, with intervals; the first slice is all rows. Metrics of models
- * with two classes are at the thresholds of the slices. Both models are resampled together, so that
- * an interval without 0 is more than chance.
+ * with two classes are at the thresholds of the slices. Both models are resampled together, so the
+ * intervals are those of the difference. They are not adjusted for the number of slices.
  */
 export interface ComparisonResponse {
   readonly version: number;
