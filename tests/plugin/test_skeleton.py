@@ -111,7 +111,7 @@ def test_pip_installs_the_skeleton(tmp_path: Path) -> None:
         pytest.skip("building a package needs hatchling")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     command += ["--no-build-isolation", "--target", str(tmp_path), str(SKELETON)]
-    subprocess.run(command, check=True, timeout=100)
+    subprocess.run(command, check=True, timeout=500)
     (entry,) = tmp_path.glob("tracklight_leaderboard-*.dist-info/entry_points.txt")
     assert "leaderboard = tracklight_leaderboard:Leaderboard" in entry.read_text()
     assert (tmp_path / "tracklight_leaderboard" / "web" / "index.js").is_file()

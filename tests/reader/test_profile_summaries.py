@@ -101,7 +101,7 @@ with tracklight.profile(sys.argv[1], steps=3) as profile:
 """
     path = tmp_path / "busy.py"
     path.write_text(program)
-    subprocess.run([sys.executable, path, tmp_path / "logs"], check=True, timeout=100)
+    subprocess.run([sys.executable, path, tmp_path / "logs"], check=True, timeout=500)
     assert main(["inspect", "--profile", "--logdir", str(tmp_path / "logs")]) == 0
     output = capsys.readouterr().out
     assert "keep_busy (busy.py:5)" in output

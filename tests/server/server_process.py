@@ -31,7 +31,7 @@ class ServerProcess:
     def port(self) -> int:
         return urlsplit(self.address).port or 0
 
-    def connect(self, timeout_s: float = 20.0) -> socket.socket:
+    def connect(self, timeout_s: float = 60.0) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout_s)
 
     def send(self, request: bytes) -> bytes:

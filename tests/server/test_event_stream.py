@@ -41,7 +41,7 @@ def test_stream_ends_when_the_client_disconnects(live: LiveUpdates) -> None:
             await asyncio.sleep(0.01)
         assert live.notifier.subscriber_count == 1
         disconnected.set()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, 60)
         assert live.notifier.subscriber_count == 0
 
     asyncio.run(follow())

@@ -12,18 +12,29 @@ from tracklight.server.middleware import GarbageCollector, MemoryTrimMiddleware
 
 def test_memory_is_released_once_after_a_burst(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    monkeypatch.setattr(middleware, "IDLE_S", 0.1)
+    now_s = 1000.0
     monkeypatch.setattr(middleware, "release_idle_memory", lambda: calls.append(1))
 
     async def app(*_: object) -> None:
         assert calls == []
 
     async def burst() -> None:
+        nonlocal now_s
+        # Timers follow this clock, so that no pause of the test is an idle server.
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now_s)
         trimmer = MemoryTrimMiddleware(app)
         for _ in range(20):
             await trimmer({"type": "http"}, None, None)  # type: ignore[arg-type]
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.5)
+            for _ in range(3):
+                now_s += middleware.IDLE_S / 4
+                await asyncio.sleep(0)
+        assert calls == []
+        now_s += middleware.IDLE_S
+        while not calls:
+            await asyncio.sleep(0)
+        now_s += 10 * middleware.IDLE_S
+        for _ in range(3):
+            await asyncio.sleep(0)
 
     asyncio.run(burst())
     assert calls == [1]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
+
+#: Programs of Jupyter and kernels take long to start on a busy machine.
+STARTUP_MS = 300_000
 
 CELL = """\
 %load_ext tracklight
@@ -39,16 +44,18 @@ def write_notebook(file: Path, source: str = CELL) -> None:
 def run_cell(page: Page) -> None:
     """Run the only cell of the notebook that is open in JupyterLab."""
     # Key presses are lost before the kernel is ready.
-    expect(page.get_by_text("(ipykernel) | Idle")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("(ipykernel) | Idle")).to_be_visible(timeout=STARTUP_MS)
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     expect(page.locator(".jp-InputPrompt").first).to_have_text(re.compile(r"\[[*1]\]"))
 
 
 def find_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """Return a port below those that the system gives to other sockets in the meantime."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def is_port_open(port: int) -> bool:

@@ -182,7 +182,7 @@ def test_opens_the_datapoints_of_a_slice_in_what_if(evaluated: str, open_page: O
     count = int(((people["age"] >= 60) & (people["sex"] == "f")).sum())
     row.get_by_role("button", name="in What-If").click()
     expect(page).to_have_url(re.compile("tab=what_if.*wi-filter="))
-    expect(page.get_by_text(f"{count} of 4,000 shown")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text(f"{count} of 4,000 shown")).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^sex"))).to_be_visible()
     expect(page.get_by_text("4,000 datapoints · 1 model")).to_be_visible()
     page.go_back()

@@ -29,7 +29,7 @@ from tests.web.test_hparams_views import (
 )
 from tests.web.test_looks import overflows
 from tests.web.test_static_board import copy
-from tests.web.waiting import get_stable_box
+from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -44,12 +44,17 @@ def test_toolbar_is_one_row(board: str, open_page: OpenPage, width: int) -> None
     page = open_page(board, width=width)
     drawn_parallel_plot(page)
     toolbar = page.get_by_role("toolbar", name="HParams")
-    boxes = toolbar.locator("> *").evaluate_all("all => all.map(it => it.getBoundingClientRect())")
-    middles = {round(box["y"] + box["height"] / 2) for box in boxes}
-    assert max(middles) - min(middles) < 10
-    has_menu = toolbar.get_by_role("button", name="More views").count() == 1
-    assert has_menu == (width < 1900)
-    assert toolbar.get_by_role("button", name="Timeline").count() == (0 if has_menu else 1)
+    has_menu = width < 1900
+    expect(toolbar.get_by_role("button", name="More views")).to_have_count(1 if has_menu else 0)
+    expect(toolbar.get_by_role("button", name="Timeline")).to_have_count(0 if has_menu else 1)
+
+    def is_one_line() -> bool:
+        rects = "all => all.map(it => it.getBoundingClientRect())"
+        boxes = toolbar.locator("> *").evaluate_all(rects)
+        middles = {round(box["y"] + box["height"] / 2) for box in boxes}
+        return max(middles) - min(middles) < 10
+
+    wait_for_condition(page, is_one_line)
 
 
 def test_fits_on_a_phone_and_keyboard_shortcuts(board: str, open_page: OpenPage) -> None:

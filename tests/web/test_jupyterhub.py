@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.index import logs
 from tests.server.waiting import wait_until
-from tests.web.notebooks import find_free_port, run_cell, write_notebook
+from tests.web.notebooks import STARTUP_MS, find_free_port, run_cell, write_notebook
 from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
@@ -39,6 +39,7 @@ c.ConfigurableHTTPProxy.pid_file = "{folder}/proxy.pid"
 c.SimpleLocalProcessSpawner.home_dir_template = "{folder}/{{username}}"
 c.Spawner.cmd = ["{python}", "-m", "jupyterhub.singleuser"]
 c.Spawner.args = ["--allow-root"]
+c.Spawner.start_timeout = c.Spawner.http_timeout = 300
 c.Spawner.default_url = "/lab/tree/board.ipynb"
 c.Spawner.environment = {{"PYTHONPATH": {paths!r}}}
 c.Spawner.env_keep = ["PATH", "TRACKLIGHT_DATA_DIR", "TRACKLIGHT_CACHE_DIR"]
@@ -108,6 +109,7 @@ def lab(browser: Browser, hub: str) -> Iterator[Page]:
     """Log in and yield the page with the user's notebook in JupyterLab."""
     context = browser.new_context(viewport={"width": 1440, "height": 1800})
     page = context.new_page()
+    page.set_default_timeout(STARTUP_MS)
     page.goto(hub)
     page.locator("input[name=username]").fill("ada")
     page.locator("input[name=password]").fill("open sesame")
@@ -117,16 +119,16 @@ def lab(browser: Browser, hub: str) -> Iterator[Page]:
 
 
 def test_hub_starts_the_notebook_server(lab: Page) -> None:
-    expect(lab).to_have_url(re.compile("/lab7/user/ada/lab"), timeout=120_000)
+    expect(lab).to_have_url(re.compile("/lab7/user/ada/lab"), timeout=STARTUP_MS)
 
 
 def test_cell_shows_a_board_and_a_chart(lab: Page) -> None:
     run_cell(lab)
     frame = lab.locator("iframe[title=tracklight]")
-    expect(frame).to_be_visible(timeout=120_000)
+    expect(frame).to_be_visible(timeout=STARTUP_MS)
     (board,) = list_instances()
     assert f"/lab7/user/ada/proxy/{board.port}/" in (frame.get_attribute("src") or "")
     content = lab.frame_locator("iframe[title=tracklight]")
-    expect(content.get_by_text("loss", exact=True).first).to_be_visible(timeout=120_000)
+    expect(content.get_by_text("loss", exact=True).first).to_be_visible(timeout=STARTUP_MS)
     expect(content.get_by_text("conv", exact=True).first).to_be_visible()
     expect(lab.locator("figure.tracklight-chart").get_by_role("listitem")).to_have_text(["conv"])

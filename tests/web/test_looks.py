@@ -68,7 +68,7 @@ def _run_axe(page: Page, scope: str, **options: object) -> list[str]:
         pytest.skip("axe-core is not installed; npm ci in web/ installs it")
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    for pause_ms in (0, 300, 600):
+    for pause_ms in (0, 300, 600, 3000, 6000):
         page.wait_for_timeout(pause_ms)
         # The whole result is large: only what fails is returned.
         found: list[str] = page.evaluate(

@@ -65,7 +65,7 @@ def test_all_cards_share_one_webgl_context(solids: str, open_page: OpenPage) -> 
     page.goto(solids)
     drawn_mesh(page, "batch/pair")
     # One draws all cards; another is created to query the renderer, and released.
-    assert page.evaluate("window.contexts") == 2
+    wait_for_value(page, lambda: page.evaluate("window.contexts"), 2)
 
 
 def test_saved_image_includes_background(solids: str, open_page: OpenPage) -> None:

@@ -126,7 +126,7 @@ def test_phone_opens_dashboards_in_a_drawer(many_kinds: str, open_page: OpenPage
     button.click()
     drawer = page.get_by_role("dialog", name="Dashboards")
     links = drawer.get_by_role("link")
-    assert links.all_inner_texts()[: len(TITLES)] == TITLES
+    wait_for_condition(page, lambda: links.all_inner_texts()[: len(TITLES)] == TITLES)
     expect(drawer.get_by_role("heading", name="No data yet")).to_be_visible()
     expect(links.filter(has_text="Profile")).to_be_visible()
     assert find_violations(page) == []

@@ -14,7 +14,13 @@ from playwright.sync_api import Browser, expect
 
 from tests.index import logs
 from tests.server.waiting import wait_until
-from tests.web.notebooks import find_free_port, is_port_open, run_cell, write_notebook
+from tests.web.notebooks import (
+    STARTUP_MS,
+    find_free_port,
+    is_port_open,
+    run_cell,
+    write_notebook,
+)
 from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
@@ -52,7 +58,7 @@ def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     flags = [f"--{name}={value}" for name, value in settings.items()]
     with (folder / "lab.txt").open("w") as log:
         process = subprocess.Popen([sys.executable, "-m", "jupyterlab", *flags], stderr=log)
-    wait_until(lambda: is_port_open(port), 60)
+    wait_until(lambda: is_port_open(port), 300)
     yield f"http://127.0.0.1:{port}/user/ada/lab/tree/board.ipynb"
     process.terminate()
     process.wait(60)
@@ -61,14 +67,15 @@ def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Path) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 1800})
     page = context.new_page()
+    page.set_default_timeout(STARTUP_MS)
     page.goto(lab)
     run_cell(page)
     frame = page.locator("iframe[title=tracklight]")
-    expect(frame).to_be_visible(timeout=60_000)
+    expect(frame).to_be_visible(timeout=STARTUP_MS)
     (board,) = list_instances()
     assert f"/user/ada/proxy/{board.port}/" in (frame.get_attribute("src") or "")
     content = page.frame_locator("iframe[title=tracklight]")
-    expect(content.get_by_text("loss", exact=True).first).to_be_visible(timeout=60_000)
+    expect(content.get_by_text("loss", exact=True).first).to_be_visible(timeout=STARTUP_MS)
     expect(content.get_by_text("conv", exact=True).first).to_be_visible()
 
     chart = page.locator("figure.tracklight-chart")
@@ -90,10 +97,13 @@ def test_cell_shows_why_a_chart_is_empty(browser: Browser, lab: str, folder: Pat
         'from tracklight import notebook\nnotebook.chart("logs", tag="los", interval_s=0.2)\n',
     )
     page = browser.new_context(viewport={"width": 1440, "height": 1200}).new_page()
+    page.set_default_timeout(STARTUP_MS)
     page.goto(lab)
     run_cell(page)
     chart = page.locator("figure.tracklight-chart")
-    expect(chart.get_by_role("alert")).to_contain_text('No tag "los" in any run', timeout=60_000)
+    expect(chart.get_by_role("alert")).to_contain_text(
+        'No tag "los" in any run', timeout=STARTUP_MS
+    )
     # Help is printed and does not fail the cell.
     expect(page.get_by_text("usage: tracklight [COMMAND]")).to_be_visible()
     expect(page.get_by_text("SystemExit")).to_have_count(0)

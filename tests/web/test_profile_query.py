@@ -99,6 +99,6 @@ def test_saved_queries_are_kept(board: str, open_page: OpenPage) -> None:
     page.reload()
     saved.get_by_role("button", name="steps", exact=True).click()
     expect(table_rows(page, "Result")).to_have_count(1)
-    assert "p-sql=" in page.url
+    expect(page).to_have_url(re.compile("p-sql="))
     saved.get_by_role("button", name="Delete query steps").click()
     expect(saved.get_by_role("button", name="steps", exact=True)).to_have_count(0)

@@ -371,12 +371,16 @@ def test_two_line_mode_gives_the_name_the_first_line(nested_page: Page) -> None:
     runs_panel(page).get_by_role("button", name="More run actions").click()
     page.get_by_role("menuitemcheckbox", name="Two lines per run").click()
     first = rows(page).first
-    name, start = first.locator(".name").bounding_box(), first.get_by_role("gridcell").nth(1)
-    assert start.bounding_box()["y"] >= name["y"] + name["height"]
-    assert name["width"] > 200
+
+    def is_name_in_first_line() -> bool:
+        name = first.locator(".name").bounding_box()
+        start = first.get_by_role("gridcell").nth(1).bounding_box()
+        return start["y"] >= name["y"] + name["height"] and name["width"] > 200
+
+    wait_for_condition(page, is_name_in_first_line)
     page.reload()
     expect(rows(page)).to_have_count(4)
-    assert rows(page).first.bounding_box()["height"] == 46
+    wait_for_value(page, lambda: rows(page).first.bounding_box()["height"], 46)
 
 
 def test_column_without_values_takes_no_space(open_table: Callable[..., Page]) -> None:

@@ -127,4 +127,6 @@ def test_cancels_outdated_requests(address: str, open_page: Callable[..., Page])
     page.wait_for_function("asked.length == 2")
     page.get_by_role("button", name="Wall time", exact=True).click()
     page.wait_for_function("asked.length == 3")
-    assert page.evaluate("asked.map(signal => signal.aborted)")[1:] == [True, False]
+    wait_for_value(
+        page, lambda: page.evaluate("asked.map(signal => signal.aborted)")[1:], [True, False]
+    )

@@ -84,4 +84,4 @@ def test_plugin_tab_works_in_static_export(
     page.get_by_label("Goal").select_option("max")
     expect(rows.first.locator("td").nth(1)).to_have_text("vit")
     bar = page.locator(".leaderboard-bar")
-    assert bar.evaluate("bar => getComputedStyle(bar).display") == "flex"
+    expect(bar).to_have_css("display", "flex")

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.test_looks import find_violations, overflows
+from tests.web.waiting import wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -53,7 +54,7 @@ def test_outline_follows_the_element(demo: str, open_page: OpenPage) -> None:
     expect(tour(page, "Runs")).to_be_focused()
     outline, runs = page.locator(".outline"), page.locator("#runs-sidebar")
     expect(outline).to_be_visible()
-    assert outline.bounding_box() == runs.bounding_box()
+    wait_for_condition(page, lambda: outline.bounding_box() == runs.bounding_box())
     page.set_viewport_size({"width": 1200, "height": 700})
     page.wait_for_function(
         """() => {

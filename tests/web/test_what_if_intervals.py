@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.test_what_if import TAB, editor, score_cell, wait_for_plot
+from tests.web.waiting import wait_for_value
 from tests.web.what_if_data import make_people, predict_flat, predict_steep, serve_workspaces
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.objects import to_table
@@ -44,6 +45,36 @@ def make_explained_workspace() -> Workspace:
 def explained(tmp_path: Path) -> Iterator[str]:
     with serve_workspaces(tmp_path / "logs", {"people": make_explained_workspace()}) as url:
         yield url + TAB
+
+
+class SlowSearch:
+    """Compares datapoints only when it may end, and until then reports progress."""
+
+    def __init__(self) -> None:
+        self.may_end = threading.Event()
+        #: The datapoints that others were compared with.
+        self.rows: list[int] = []
+        self._compute = DistanceSpace.compute
+
+    def compute(
+        self, space: DistanceSpace, row: int, *args: Any, report: Any, **options: Any
+    ) -> Any:
+        self.rows.append(row)
+        done = 0
+        while not self.may_end.wait(0.1):
+            report(done % 200, 200)
+            done += 1
+        return self._compute(space, row, *args, report=report, **options)
+
+
+@pytest.fixture
+def slow_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowSearch]:
+    search = SlowSearch()
+    monkeypatch.setattr(
+        DistanceSpace, "compute", lambda self, *args, **kw: search.compute(self, *args, **kw)
+    )
+    yield search
+    search.may_end.set()
 
 
 def read_interval(text: str) -> tuple[float, float, float]:
@@ -108,18 +139,8 @@ def test_differences_of_models_have_intervals(explained: str, open_page: OpenPag
 
 
 def test_long_searches_show_progress_and_are_cancelled(
-    explained: str, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+    explained: str, open_page: OpenPage, slow_search: SlowSearch
 ) -> None:
-    compute, calls = DistanceSpace.compute, []
-
-    def compute_slowly(self: Any, row: int, *args: Any, report: Any, **options: Any) -> Any:
-        calls.append(row)
-        for done in range(200 if len(calls) == 1 else 15):
-            time.sleep(0.1)
-            report(done, 200)
-        return compute(self, row, *args, report=report, **options)
-
-    monkeypatch.setattr(DistanceSpace, "compute", compute_slowly)
     page = open_page(explained + "&wi-row=3&wi-model=steep")
     wait_for_plot(page)
     editor(page).get_by_label("Show nearest counterfactual").check()
@@ -129,15 +150,21 @@ def test_long_searches_show_progress_and_are_cancelled(
     expect(editor(page)).to_contain_text("The search was cancelled.")
     editor(page).get_by_role("button", name="Search again").click()
     expect(progress).to_be_visible()
+    slow_search.may_end.set()
     found = editor(page).get_by_role("list", name="Counterfactuals").get_by_role("button").first
     row = int(found.inner_text().removeprefix("Datapoint "))
     scores = predict_steep(make_people())
     assert (scores[row] >= 0.5) != (scores[3] >= 0.5)
-    assert calls == [3, 3]
+    assert slow_search.rows == [3, 3]
     expect(progress).to_have_count(0)
     # Its predictions are beside those of the datapoint.
-    assert float(score_cell(page, "steep", 4).inner_text()) == pytest.approx(scores[row], abs=1e-3)
+    wait_for_value(
+        page,
+        lambda: float(score_cell(page, "steep", 4).inner_text()),
+        pytest.approx(scores[row], abs=1e-3),
+    )
     # Another datapoint ends the search of this one.
+    slow_search.may_end.clear()
     editor(page).get_by_role("button", name="Next").click()
     expect(progress).to_be_visible()
     editor(page).get_by_role("button", name="Previous").click()
@@ -147,18 +174,8 @@ def test_long_searches_show_progress_and_are_cancelled(
 
 
 def test_long_distances_show_progress_and_are_cancelled(
-    explained: str, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+    explained: str, open_page: OpenPage, slow_search: SlowSearch
 ) -> None:
-    compute, calls = DistanceSpace.compute, []
-
-    def compute_slowly(self: Any, row: int, *args: Any, report: Any, **options: Any) -> Any:
-        calls.append(row)
-        for done in range(200 if len(calls) == 1 else 15):
-            time.sleep(0.1)
-            report(done, 200)
-        return compute(self, row, *args, report=report, **options)
-
-    monkeypatch.setattr(DistanceSpace, "compute", compute_slowly)
     page = open_page(explained + "&wi-row=3")
     wait_for_plot(page)
     editor(page).get_by_role("button", name="Color by distance").click()
@@ -170,9 +187,10 @@ def test_long_distances_show_progress_and_are_cancelled(
     editor(page).get_by_role("button", name="Next").click()
     editor(page).get_by_role("button", name="Color by distance").click()
     expect(progress).to_be_visible()
+    slow_search.may_end.set()
     expect(progress).to_have_count(0)
     wait_for_plot(page)
-    assert calls == [3, 4]
+    assert slow_search.rows == [3, 4]
 
 
 def test_the_editor_does_not_cover_the_plot_on_a_phone(explained: str, open_page: OpenPage) -> None:

