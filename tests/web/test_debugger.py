@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.archives import extract
 from tests.web.conftest import board_fixture
 from tests.web.debugger_log import write_dead_units, write_dump
-from tests.web.waiting import get_stable_url
+from tests.web.waiting import get_stable_box, get_stable_url
 from tracklight.cli import main
 from tracklight.cli.demo.faulty_models import write_divergence
 from tracklight.server.routing import PAGE_DIR
@@ -134,12 +134,11 @@ def test_heat_map(board: str, open_page: OpenPage) -> None:
     expect(details(page)).to_contain_text("gradient")
     expect(details(page).locator("[data-drawn]")).to_have_attribute("data-drawn", "1")
     strip = table.locator("canvas").first
-    box = strip.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5)
+    box = get_stable_box(strip)
+    page.mouse.move(box.x + box.width / 2, box.y + 5)
     expect(page.get_by_role("status", name="Values at this step")).to_contain_text("conv1.weight")
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 5, steps=4)
+    page.mouse.move(box.x + box.width * 0.75, box.y + 5, steps=4)
     page.mouse.up()
     expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
     assert "debugger-steps=" in get_stable_url(page)
@@ -243,11 +242,10 @@ def test_timeline_zooms(board: str, open_page: OpenPage) -> None:
     page = open_debugger(open_page, board, "full_health", view="executions")
     plot = page.get_by_role("region", name="Timeline").locator("svg")
     expect(plot.locator("path.traces")).to_have_attribute("d", re.compile("M"))
-    box = plot.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 30)
+    box = get_stable_box(plot)
+    page.mouse.move(box.x + box.width * 0.5, box.y + 30)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 30, steps=4)
+    page.mouse.move(box.x + box.width * 0.9, box.y + 30, steps=4)
     page.mouse.up()
     expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
     page.get_by_role("button", name="Reset zoom").click()

@@ -24,6 +24,7 @@ from tests.web.fairness_log import (
 )
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_static_board import copy
+from tests.web.waiting import get_stable_box
 
 pytestmark = pytest.mark.browser
 
@@ -127,6 +128,7 @@ def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
     for name in ("ROC curve", "PR curve", "Calibration", "Score distribution"):
         expect(page.get_by_role("article", name=name).get_by_role("img")).to_be_visible()
     matrix = page.get_by_role("region", name="Confusion matrix of Overall")
+    expect(matrix.locator("td")).to_have_count(9)
     cells = matrix.locator("td").all_inner_texts()
     counts = np.array([int(cell.split()[0].replace(",", "")) for cell in cells]).reshape(3, 3)
     # The last row and column are totals.
@@ -209,10 +211,9 @@ def test_view_switch_fits_a_phone(board: str, open_page: OpenPage) -> None:
     expect(gaps(page).first).to_be_visible()
     expect(page.get_by_role("button", name="Validation", exact=True)).to_be_hidden()
     switch = page.get_by_role("combobox", name="View")
-    box = switch.bounding_box()
-    assert box is not None
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= 390
+    box = get_stable_box(switch)
+    assert box.x >= 0
+    assert box.x + box.width <= 390
     switch.select_option("Slices")
     expect(page.get_by_role("textbox", name="Filter slices")).to_be_visible()
 

@@ -222,10 +222,12 @@ def test_drag_selects_a_range(charts: Page) -> None:
     range_text = charts.get_by_label("Range", exact=True).first
     expect(range_text).to_have_text("3000 to 6000")
     drag(charts, chart, (0.2, 0.5), (0.9, 0.6))
-    expect(range_text).not_to_have_text("3000 to 6000")
-    start, _, stop = range_text.inner_text().partition(" to ")
-    assert 0 < int(start) < 3000
-    assert 8000 < int(stop) < 10_000
+
+    def is_selected() -> bool:
+        start, _, stop = range_text.inner_text().partition(" to ")
+        return 0 < int(start) < 3000 and 8000 < int(stop) < 10_000
+
+    wait_for_condition(charts, is_selected)
 
 
 def test_escape_cancels_a_drag(charts: Page) -> None:
@@ -347,9 +349,12 @@ def test_combobox_keeps_the_focus_and_names_the_active_option(menus: Page) -> No
     expect(box).to_be_focused()
     box.fill("acc")
     expect(dialog.get_by_role("option")).to_have_count(1)
-    active = box.get_attribute("aria-activedescendant")
-    assert active
-    expect(menus.locator(f'[id="{active}"]')).to_have_text("validation/accuracy")
+
+    def read_active() -> list[str]:
+        active = box.get_attribute("aria-activedescendant")
+        return menus.locator(f'[id="{active}"]').all_inner_texts()
+
+    wait_for_value(menus, read_active, ["validation/accuracy"])
     box.press("Enter")
     expect(dialog).to_have_count(0)
     expect(light(menus).get_by_role("button", name="Color: by acc")).to_be_focused()
@@ -436,8 +441,12 @@ def test_list_of_measured_rows_reaches_every_row(tables: Page) -> None:
     wait_for_condition(
         tables, lambda: rows.evaluate(scroll_down) and last.count() == 1 and last.is_visible()
     )
-    tops = rows.get_by_role("listitem").evaluate_all(
-        "rows => rows.map(row => [row.getBoundingClientRect().top,"
-        " row.getBoundingClientRect().bottom])"
-    )
-    assert all(abs(top - bottom) < 1 for (_, bottom), (top, _) in pairwise(tops))
+
+    def has_no_gaps() -> bool:
+        tops = rows.get_by_role("listitem").evaluate_all(
+            "rows => rows.map(row => [row.getBoundingClientRect().top,"
+            " row.getBoundingClientRect().bottom])"
+        )
+        return all(abs(top - bottom) < 1 for (_, bottom), (top, _) in pairwise(tops))
+
+    wait_for_condition(tables, has_no_gaps)

@@ -29,7 +29,7 @@ from tests.web.test_hparams_views import (
 )
 from tests.web.test_looks import overflows
 from tests.web.test_static_board import copy
-from tests.web.waiting import get_stable_box, wait_for_condition
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -116,12 +116,12 @@ def test_long_names_keep_their_end(long_names: str, open_page: OpenPage, width: 
     page = open_page(long_names, width=width)
     names = trial_rows(page).locator(".name")
     expect(names.nth(3)).to_be_visible()
-    assert names.evaluate_all(FIND_FAULTY_NAMES) == []
+    wait_for_value(page, lambda: names.evaluate_all(FIND_FAULTY_NAMES), [])
     # The column can be narrower.
     page.get_by_role("separator", name="Width of Trial").focus()
     for _ in range(6):
         page.keyboard.press("ArrowLeft")
-        assert names.evaluate_all(FIND_FAULTY_NAMES) == []
+        wait_for_value(page, lambda: names.evaluate_all(FIND_FAULTY_NAMES), [])
 
 
 def test_parallel_coordinates_scroll_on_a_phone(board: str, open_page: OpenPage) -> None:
@@ -130,7 +130,7 @@ def test_parallel_coordinates_scroll_on_a_phone(board: str, open_page: OpenPage)
     last = page.get_by_role("group", name=re.compile("^Axis: ")).last
     expect(last).not_to_be_in_viewport(ratio=0.9)
     # A horizontal drag scrolls, a vertical one selects a range of an axis.
-    assert plot.evaluate("plot => getComputedStyle(plot).touchAction") == "pan-x"
+    expect(plot).to_have_css("touch-action", "pan-x")
     box = get_stable_box(plot)
     page.mouse.move(box.x + 100, box.y + box.height / 2)
     page.mouse.wheel(600, 0)

@@ -30,11 +30,11 @@ LIGHT, DARK = "rgb(255, 255, 255)", "rgb(18, 18, 23)"
 
 
 def overflows(page: Page) -> bool:
-    """Return whether the page is still wider than the viewport after up to a second."""
+    """Return whether the page is still wider than the viewport after up to ten seconds."""
     return page.evaluate(
         """async () => {
             const isWider = () => document.documentElement.scrollWidth > innerWidth;
-            for (let times = 0; isWider() && times < 20; times++)
+            for (let times = 0; isWider() && times < 200; times++)
                 await new Promise(done => setTimeout(done, 50));
             return isWider();
         }"""

@@ -13,7 +13,7 @@ from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, TAB, choose_capture, open_tool, tool_panel
 from tests.web.test_looks import find_violations, overflows
 from tests.web.test_profile_tools import table_rows
-from tests.web.waiting import get_stable_url
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -69,11 +69,11 @@ def test_flame_graph_is_zoomed_and_searched(board: str, open_page: OpenPage) -> 
     open_tool(page, "Flame graph")
     step = bar(page, "my_step:").first
     expect(step).to_be_visible()
-    wide = step.bounding_box()
+    wide = get_stable_box(step)
     step.click()
     expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
-    zoomed = bar(page, "my_step:").first.bounding_box()
-    assert wide and zoomed and zoomed["width"] > 1.2 * wide["width"]
+    zoomed = bar(page, "my_step:").first
+    wait_for_condition(page, lambda: get_stable_box(zoomed).width > 1.2 * wide.width)
     page.get_by_role("button", name="Reset zoom").click()
     page.get_by_role("textbox", name="Search calls").fill("aten::linear")
     expect(page.get_by_role("status").filter(has_text="match")).to_contain_text("0.996 ms")

@@ -13,6 +13,7 @@ from tests.web.profile_log import TAB, open_tool
 from tests.web.test_looks import find_violations
 from tests.web.test_profile_query import CAPTURE, run_sql, write_capture
 from tests.web.test_profile_tools import table_rows
+from tests.web.waiting import get_stable_box
 from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.timeline import Timeline
 
@@ -49,11 +50,10 @@ def test_events_are_selected_by_rectangle_and_click(board: str, open_page: OpenP
         f"{board}&tool=trace&p-span={start - duration / 2}~{start + duration * 1.5}"
         f"&p-trace-pinned={trace.track[longest]}"
     )
-    box = get_timeline(page).bounding_box()
-    assert box
-    y = box["y"] + 3 + 18 * int(timeline.lane[longest]) + 8
+    box = get_stable_box(get_timeline(page))
+    y = box.y + 3 + 18 * int(timeline.lane[longest]) + 8
     page.keyboard.down("Control")
-    page.mouse.click(box["x"] + box["width"] / 2, y)
+    page.mouse.click(box.x + box.width / 2, y)
     details = get_details(page)
     expect(details.get_by_role("heading", name="Selected events").first).to_be_visible()
     expect(table_rows(page, "Events by name")).to_have_count(1)
@@ -61,17 +61,17 @@ def test_events_are_selected_by_rectangle_and_click(board: str, open_page: OpenP
         trace.names[trace.name[longest]][:20]
     )
     # A second click removes it.
-    page.mouse.click(box["x"] + box["width"] / 2, y)
+    page.mouse.click(box.x + box.width / 2, y)
     expect(table_rows(page, "Events by name")).to_have_count(0)
     page.keyboard.up("Control")
     page.get_by_role("button", name="Reset zoom").click()
     expect(page).not_to_have_url(re.compile("p-span="))
     page.keyboard.down("Control")
-    page.mouse.move(box["x"] + 1, box["y"] + 1)
+    page.mouse.move(box.x + 1, box.y + 1)
     page.mouse.down()
     on_track = trace.track == trace.track[longest]
     lanes = int(timeline.lane[on_track].max()) + 1
-    page.mouse.move(box["x"] + box["width"] - 1, box["y"] + 18 * lanes, steps=4)
+    page.mouse.move(box.x + box.width - 1, box.y + 18 * lanes, steps=4)
     page.mouse.up()
     page.keyboard.up("Control")
     expect(table_rows(page, "Events by name").first).to_be_visible()
@@ -116,8 +116,8 @@ def test_tracks_are_reordered_and_keep_their_width(board: str, open_page: OpenPa
     page.set_viewport_size({"width": 1280, "height": 800})
     timeline = get_timeline(page)
     expect(get_details(page)).to_be_visible()
-    width = timeline.bounding_box()
-    assert width and width["width"] >= MIN_TRACE_PX
+    width = get_stable_box(timeline).width
+    assert width >= MIN_TRACE_PX
     tracks = page.get_by_role("list", name="Tracks").get_by_role("listitem")
     names = tracks.all_inner_texts()
     assert len(names) >= 3
@@ -125,12 +125,11 @@ def test_tracks_are_reordered_and_keep_their_width(board: str, open_page: OpenPa
     second.press("Alt+ArrowUp")
     expect(tracks.first).to_have_text(names[1])
     expect(page).to_have_url(re.compile(r"p-trace-order=\d"))
-    first = tracks.first.bounding_box()
-    last = tracks.nth(2).bounding_box()
-    assert first and last
-    page.mouse.move(first["x"] + 40, first["y"] + 8)
+    first = get_stable_box(tracks.first)
+    last = get_stable_box(tracks.nth(2))
+    page.mouse.move(first.x + 40, first.y + 8)
     page.mouse.down()
-    page.mouse.move(last["x"] + 40, last["y"] + last["height"] - 2, steps=4)
+    page.mouse.move(last.x + 40, last.y + last.height - 2, steps=4)
     page.mouse.up()
     expect(tracks.nth(2)).to_have_text(names[1])
     expect(page).to_have_url(re.compile(r"p-trace-order=\d+\.\d"))

@@ -25,7 +25,7 @@ from tests.web.embedding_log import (
     selected_points,
     take_screenshot,
 )
-from tests.web.waiting import get_stable_box, wait_for_condition
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
@@ -88,7 +88,7 @@ def test_histograms_filter_points_and_each_other(points: str, open_page: OpenPag
     # The other column counts only what passes the range: both sides have half of their points.
     expect(side.get_by_role("button", name="west")).to_contain_text(str(GROUP_SIZE // 2))
     expect(page).to_have_url(re.compile("filters="))
-    other = open_page(page.url)
+    other = open_page(get_stable_url(page))
     drawn_points(other)
     expect(other.get_by_role("status", name="Filters")).to_have_text(
         f"{GROUP_SIZE // 2} of {POINT_COUNT} points pass"

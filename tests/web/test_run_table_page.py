@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import tracklight
 from tests.web.conftest import Serve, board_fixture
+from tests.web.test_looks import overflows
 from tests.web.waiting import get_stable_url, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]
@@ -188,4 +189,4 @@ def test_renames_in_place(page: Page) -> None:
 def test_fits_a_phone(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(board, width=390, locale="en-US")
     expect(row(page, "trial-0")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not overflows(page)

@@ -39,8 +39,11 @@ def page(study: str, open_page: Callable[..., Page]) -> Page:
 
 def read_active_row(page: Page) -> str | None:
     """Return the name of the row or group that is the active descendant of the grid."""
-    active_row = page.locator(f"#{grid(page).get_attribute('aria-activedescendant')}")
-    return active_row.get_attribute("data-run") or active_row.get_attribute("data-group")
+    active = grid(page).get_attribute("aria-activedescendant")
+    found = page.locator(f'[id="{active}"]').evaluate_all(
+        "rows => rows.map(row => row.dataset.run ?? row.dataset.group)"
+    )
+    return str(found[0]) if found else None
 
 
 def test_keys_navigate_select_collapse_and_isolate(page: Page) -> None:

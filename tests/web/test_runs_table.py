@@ -27,7 +27,7 @@ from tests.web.run_table import (
     runs_panel,
 )
 from tests.web.study_log import LAST_ACCURACIES, TRIAL_NAMES, TRIALS, mean_and_stdev
-from tests.web.waiting import get_stable_url, wait_for_condition, wait_for_value
+from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -319,8 +319,8 @@ def test_actions_button_does_not_cover_name(
     row(page, run).hover()
     button = row(page, run).get_by_role("button", name=f"Actions for {run}")
     expect(button).to_have_css("opacity", "1")
-    text, place = run_name(page, run).bounding_box(), button.bounding_box()
-    assert text["x"] + text["width"] <= place["x"]
+    text, place = get_stable_box(run_name(page, run)), get_stable_box(button)
+    assert text.x + text.width <= place.x
 
 
 SCHEDULE = "resnet50_lr0.{rate}_bs128_cosine_schedule"

@@ -15,7 +15,7 @@ from tests.web.conftest import board_fixture
 from tests.web.embedding_log import ORANGE, drawn_points
 from tests.web.graph_view import write_graph_log
 from tests.web.run_table import run_color, run_names
-from tests.web.waiting import get_stable_box
+from tests.web.waiting import get_stable_box, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +48,7 @@ def test_copies_link(sweep: str, open_page: OpenPage) -> None:
     drawn_chart(page, "train/loss")
     open_share(page).get_by_role("button", name="Copy link").click()
     expect(page.locator(".share")).to_contain_text("Copied")
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    wait_for_value(page, lambda: page.evaluate("navigator.clipboard.readText()"), page.url)
 
 
 def test_static_html_shows_the_view_in_the_same_colors(

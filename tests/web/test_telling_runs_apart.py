@@ -27,7 +27,7 @@ from tests.web.event_writer import append_records, loss_records
 from tests.web.locators import connection_status, run_row, run_rows
 from tests.web.run_table import checked_runs, run_checkbox, run_color
 from tests.web.scalar_log import scalar_records
-from tests.web.waiting import get_stable_box, wait_for_value
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -154,10 +154,14 @@ def test_selected_runs_of_a_large_log_are_at_the_top(many_runs: str, open_page: 
     page = open_page(many_runs + "?tab=overview")
     expect(run_rows(page).first).to_contain_text("run-500")
     expect(run_checkbox(page, "run-500")).to_be_checked()
-    page.wait_for_function("document.querySelectorAll('[data-run]').length > 5")
-    shown = page.locator("[data-run]").evaluate_all("rows => rows.map((row) => row.dataset.run)")
-    assert shown == sorted(shown, reverse=True)
-    assert checked_runs(page) == shown
+    names = "rows => rows.map((row) => row.dataset.run)"
+
+    def are_newest_selected() -> bool:
+        shown = page.locator("[data-run]").evaluate_all(names)
+        is_sorted = len(shown) > 5 and shown == sorted(shown, reverse=True)
+        return is_sorted and checked_runs(page) == shown
+
+    wait_for_condition(page, are_newest_selected)
     page.goto(many_runs + "?tab=overview&sort=name")
     expect(run_row(page, "run-000").get_by_role("checkbox")).not_to_be_checked()
 

@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, Page, expect
 from sklearn.metrics import roc_auc_score
 
 from tests.web.test_looks import find_violations, overflows
-from tests.web.waiting import get_stable_text, wait_for_value
+from tests.web.waiting import get_stable_box, get_stable_text, get_stable_url, wait_for_value
 from tests.web.what_if_data import (
     ROWS,
     make_class_workspace,
@@ -123,11 +123,10 @@ def test_click_selects_and_lasso_selects_many(people: str, open_page: OpenPage) 
     expect(editor(page)).to_contain_text("Datapoint 0")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Box", exact=True).click()
-    box = plot.bounding_box()
-    assert box
-    page.mouse.move(box["x"] + 70, box["y"] + 60)
+    box = get_stable_box(plot)
+    page.mouse.move(box.x + 70, box.y + 60)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 50, steps=4)
+    page.mouse.move(box.x + box.width - 20, box.y + box.height - 50, steps=4)
     page.mouse.up()
     expect(page.get_by_text(re.compile(r"^\d+ datapoints selected"))).to_be_visible()
     page.get_by_role("button", name="Clear selection").click()
@@ -640,7 +639,7 @@ def test_data_files_are_opened_in_the_page(tmp_path: Path, open_page: OpenPage) 
         dialog.get_by_role("button", name="Add model").click()
         expect(wait_for_plot(page)).to_have_accessible_name(re.compile("Y: score"))
         # A link opens the file and adds the model again, as after a restart of the server.
-        link = page.url
+        link = get_stable_url(page)
         for session in page.request.get(f"{url}api/v1/what_if/sessions").json()["sessions"]:
             page.request.post(f"{url}api/v1/what_if/close", data={"session": session["session"]})
         page.goto("about:blank")

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.web.test_what_if import TAB, editor, score_cell, wait_for_plot
-from tests.web.waiting import wait_for_value
+from tests.web.waiting import get_stable_box, wait_for_value
 from tests.web.what_if_data import make_people, predict_flat, predict_steep, serve_workspaces
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.objects import to_table
@@ -77,10 +77,14 @@ def slow_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowSearch]:
     search.may_end.set()
 
 
-def read_interval(text: str) -> tuple[float, float, float]:
+INTERVAL = re.compile(r"([+\u2212]?[\d.]+) \(([+\u2212]?[\d.]+), ([+\u2212]?[\d.]+)\)")
+
+
+def read_interval(place: Locator) -> tuple[float, float, float]:
     """Return the value and the bounds of ``0.5 (0.4, 0.6)``."""
-    found = re.search(r"([+\u2212]?[\d.]+) \(([+\u2212]?[\d.]+), ([+\u2212]?[\d.]+)\)", text)
-    assert found, text
+    expect(place).to_contain_text(INTERVAL)
+    found = INTERVAL.search(place.inner_text())
+    assert found
     value, low, high = (float(each.replace("\u2212", "-")) for each in found.groups())
     return value, low, high
 
@@ -90,20 +94,18 @@ def test_costs_gaps_and_attributions_have_intervals(explained: str, open_page: O
     page = open_page(explained + "&wi=performance&wi-slice=sex&wi-model=steep")
     positive = predict_steep(data) >= 0.5
     errors = int((positive != data["income"]).sum())
-    cost, low, high = read_interval(page.get_by_text(re.compile(r"^Cost \d")).first.inner_text())
+    cost, low, high = read_interval(page.get_by_text(re.compile(r"^Cost \d")).first)
     assert cost == errors
     assert (high - low) / 2 == pytest.approx(1.97 * np.sqrt(errors), rel=0.2)
     gaps = page.get_by_role("table", name="Gaps between slices")
     rates = [positive[data["sex"] == sex].mean() for sex in "fm"]
-    gap, low, high = read_interval(
-        gaps.get_by_role("row", name=re.compile("^Positive rate")).inner_text()
-    )
+    gap, low, high = read_interval(gaps.get_by_role("row", name=re.compile("^Positive rate")))
     assert gap == pytest.approx(abs(rates[1] - rates[0]), abs=1e-3)
     assert low < gap < high
     attributions = page.get_by_role("table", name="Mean attributions")
     rows = attributions.get_by_role("row").filter(has_text="All datapoints")
     overall = rows.filter(has_text="steep")  # The column of models is there with the second one.
-    mean, low, high = read_interval(overall.get_by_role("cell").nth(2).inner_text())
+    mean, low, high = read_interval(overall.get_by_role("cell").nth(2))
     age = data["age"] - 45.0
     assert mean == pytest.approx(age.mean(), abs=0.01)
     assert (high - low) / 2 == pytest.approx(1.97 * age.std() / np.sqrt(len(age)), rel=0.6)
@@ -130,7 +132,7 @@ def test_differences_of_models_have_intervals(explained: str, open_page: OpenPag
     headers = table.get_by_role("columnheader").all_inner_texts()
     at = next(n for n, text in enumerate(headers) if text.strip() == "Accuracy")
     # The first column is a header.
-    found, low, high = read_interval(row.get_by_role("cell").nth(at - 1).inner_text())
+    found, low, high = read_interval(row.get_by_role("cell").nth(at - 1))
     right = [(predict(data) >= 0.5) == data["income"] for predict in (predict_steep, predict_flat)]
     change = right[1].astype(float) - right[0]
     assert found == pytest.approx(change.mean(), abs=1e-3)
@@ -198,8 +200,7 @@ def test_the_editor_does_not_cover_the_plot_on_a_phone(explained: str, open_page
     wait_for_plot(page)
     page.set_viewport_size({"width": 390, "height": 844})
     expect(page.get_by_role("group", name="Distance settings")).to_have_count(2)
-    plot = page.get_by_role("application").bounding_box()
-    panel = editor(page).bounding_box()
-    assert plot and panel
-    assert plot["height"] >= 160
-    assert plot["y"] + plot["height"] <= panel["y"] + 1
+    plot = get_stable_box(page.get_by_role("application"))
+    panel = get_stable_box(editor(page))
+    assert plot.height >= 160
+    assert plot.y + plot.height <= panel.y + 1

@@ -17,7 +17,7 @@ from tests.web.cards import drawn_chart
 from tests.web.conftest import serve_log
 from tests.web.event_writer import append_records
 from tests.web.scalar_log import STEPS, scalar_records
-from tests.web.waiting import wait_for_value
+from tests.web.waiting import get_stable_box, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -183,22 +183,19 @@ def test_cards_are_dragged_and_resized(address: str, open_page: OpenPage) -> Non
     page = open_page(f"{address}?tab=workspaces&workspace=board")
     card, other = find_card(page, "loss"), find_card(page, "accuracy")
     expect(drawn_chart(page, "loss")).to_be_visible()
-    title = card.get_by_text("loss", exact=True).first.bounding_box()
-    target = other.bounding_box()
-    assert title is not None
-    assert target is not None
-    page.mouse.move(title["x"] + 5, title["y"] + 5)
+    title = get_stable_box(card.get_by_text("loss", exact=True).first)
+    target = get_stable_box(other)
+    page.mouse.move(title.x + 5, title.y + 5)
     page.mouse.down()
-    page.mouse.move(title["x"] + 60, title["y"] + 15, steps=4)
-    page.mouse.move(target["x"] + 0.8 * target["width"], target["y"] + 60, steps=8)
+    page.mouse.move(title.x + 60, title.y + 15, steps=4)
+    page.mouse.move(target.x + 0.8 * target.width, target.y + 60, steps=8)
     page.mouse.up()
     wait_for_value(page, lambda: list_cards(address), ["accuracy", "loss"])
     page.get_by_role("button", name="Undo").click()
     wait_for_value(page, lambda: list_cards(address), ["loss", "accuracy"])
 
-    corner = page.get_by_role("button", name="Resize").first.bounding_box()
-    assert corner is not None
-    x, y = corner["x"] + 7, corner["y"] + 7
+    corner = get_stable_box(page.get_by_role("button", name="Resize").first)
+    x, y = corner.x + 7, corner.y + 7
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x, y + 100, steps=5)
