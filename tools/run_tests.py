@@ -44,8 +44,8 @@ MAX_TEST_S = 30.0
 SLOWEST = 20
 #: Characters of the message of a failed test in the closing summary.
 MAX_MESSAGE = 300
-#: A group that takes longer is killed.
-MAX_GROUP_S = 3600.0
+#: A group that takes longer is killed. A busy machine takes a multiple of the usual time.
+MAX_GROUP_S = 4 * 3600.0
 #: Workers of all groups that run at the same time: those of `browser`, `unit` and a long group on
 #: two processors. Each waits for part of its time, for a browser or a process that it started.
 MAX_WORKERS = 2 * max(os.cpu_count() or 1, 2) + 1

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from urllib.request import Request
 
 _DEFAULT_PORTS = range(6006, 6106)
-_TIMEOUT_S = 3.0
+#: A server that has just started on a busy machine takes seconds to respond.
+_TIMEOUT_S = 10.0
 _MAX_RESPONSE_BYTES = 1 << 20
 
 

@@ -71,7 +71,7 @@ def test_endless_regex_is_stopped(show: Show, monkeypatch: pytest.MonkeyPatch) -
 def test_returns_what_was_searched_before_the_time_limit(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text, "_MAX_SEARCH_S", 0.5)
+    monkeypatch.setattr(text, "_MAX_SEARCH_S", 4.0)  # enough for the first text on a busy machine
     board = show(run=[("words", "a" * 60 + "b"), ("words", "aaa")])
     response = search(board, "(a+)+$", regex=True)
     assert ([hit.step for hit in response.hits], response.searched, response.texts) == ([1], 1, 2)

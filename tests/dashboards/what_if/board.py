@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from tests.server.memory_source import MemorySource, MemoryWatch
@@ -61,12 +62,20 @@ class Board:
 
 @contextmanager
 def start_board(logdir: Path, access: DataAccess) -> Iterator[Board]:
-    """Start a server for an empty log."""
+    """Start a server for an empty log. It waits for searches, however busy the machine is."""
     source = MemorySource(str(logdir))
     policy = create_policy("localhost")
     app = create_app(source, MemoryWatch(), policy, page_dir=logdir / "no", access=access)
-    with TestClient(app, base_url="http://localhost") as client:
+    with limit_fast_searches(60.0), TestClient(app, base_url="http://localhost") as client:
         yield Board(client)
+
+
+@contextmanager
+def limit_fast_searches(limit_s: float) -> Iterator[None]:
+    """Let requests for searches wait for the result for so long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tracklight.dashboards.what_if.jobs._FAST_SEARCH_S", limit_s)
+        yield
 
 
 def create_dashboard(

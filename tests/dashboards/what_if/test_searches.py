@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.dashboards.what_if.board import Board, start_board, wait_for_job
+from tests.dashboards.what_if.board import Board, limit_fast_searches, start_board, wait_for_job
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.objects import to_table
@@ -54,30 +54,46 @@ def test_fast_searches_are_answered_at_once(board: Board) -> None:
     assert response["status"] is None and len(response["rows"]) == 1
 
 
+STAGE = ("comparing datapoints", 10)
+
+
+class SlowComparison:
+    """Compares datapoints only after the first stage has been reported."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._is_seen = threading.Event()
+        self._compute = DistanceSpace.compute
+        monkeypatch.setattr(
+            DistanceSpace, "compute", lambda space, *args, **kw: self._run(space, *args, **kw)
+        )
+
+    def _run(self, space: DistanceSpace, *args: Any, report: Any, **options: Any) -> Any:
+        report(0, STAGE[1])
+        assert self._is_seen.wait(60)
+        return self._compute(space, *args, report=report, **options)
+
+    def see(self, status: Any) -> None:
+        """Continue if the status is that of the first stage."""
+        if (status["stage"]["text"], status["total"]) == STAGE:
+            self._is_seen.set()
+
+
 def test_long_searches_are_jobs_with_the_same_result(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = board.post("counterfactuals", session="x", row=4, count=3, locked=["b"])
     board.post("edit", session="x", kind="edit", row=0, values={"b": 1})
-    monkeypatch.setattr(JOBS + "_FAST_SEARCH_S", 0)
-    compute, stages = DistanceSpace.compute, []
-
-    def compute_slowly(self: Any, *args: Any, report: Any, **options: Any) -> Any:
-        for done in range(10):
-            time.sleep(0.02)
-            report(done, 10)
-        return compute(self, *args, report=report, **options)
-
-    monkeypatch.setattr(DistanceSpace, "compute", compute_slowly)
-    response = board.post("counterfactuals", session="x", row=4, count=3, locked=["b"])
+    comparison = SlowComparison(monkeypatch)
+    with limit_fast_searches(0):
+        response = board.post("counterfactuals", session="x", row=4, count=3, locked=["b"])
     status = response["status"]
     assert response["rows"] == [] and status["state"] in ("waiting", "running")
     while status["state"] in ("waiting", "running"):
+        comparison.see(status)
         result = board.get("job", job=status["job"])
         status = result["status"]
-        stages.append((status["stage"]["text"], status["total"]))
         time.sleep(0.01)
-    assert ("comparing datapoints", 10) in stages
+    assert status["state"] == "done"
     assert result["counterfactuals"]["rows"] == expected["rows"]
 
 
@@ -87,24 +103,15 @@ def test_long_distances_report_their_progress(
     request = {"session": "x", "row": 4, "metric": "l2"}
     expected = board.post("distances", **request)
     assert expected["status"] is None and len(expected["distances"]) == 40
-    monkeypatch.setattr(JOBS + "_FAST_SEARCH_S", 0)
-    compute = DistanceSpace.compute
-
-    def compute_slowly(self: Any, *args: Any, report: Any, **options: Any) -> Any:
-        for done in range(10):
-            time.sleep(0.02)
-            report(done, 10)
-        return compute(self, *args, report=report, **options)
-
-    monkeypatch.setattr(DistanceSpace, "compute", compute_slowly)
-    stages = []
-    response = board.post("distances", **request)
-    while response["status"] is not None:
-        assert response["distances"] == []
-        stages.append((response["status"]["stage"]["text"], response["status"]["total"]))
-        time.sleep(0.01)
+    comparison = SlowComparison(monkeypatch)
+    with limit_fast_searches(0):
         response = board.post("distances", **request)
-    assert ("comparing datapoints", 10) in stages
+        assert response["status"] is not None
+        while response["status"] is not None:
+            assert response["distances"] == []
+            comparison.see(response["status"])
+            time.sleep(0.01)
+            response = board.post("distances", **request)
     assert response == expected
 
 
@@ -112,8 +119,9 @@ def test_searches_are_cancelled_and_can_be_repeated(board: Board, model: Stubbor
     model.is_blocking = True
     request = {"session": "x", "row": 5, "search_edits": True}
     try:
-        status = board.post("counterfactuals", **request)["status"]
-        assert model.started.wait(60) and status["state"] == "running"
+        with limit_fast_searches(0):
+            status = board.post("counterfactuals", **request)["status"]
+        assert model.started.wait(60)
         board.delete("job", job=status["job"])
     finally:
         model.release.set()
@@ -126,7 +134,8 @@ def test_abandoned_searches_end(
     board: Board, model: StubbornModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model.is_blocking = True
-    status = board.post("counterfactuals", session="x", row=6, search_edits=True)["status"]
+    with limit_fast_searches(0):
+        status = board.post("counterfactuals", session="x", row=6, search_edits=True)["status"]
     assert model.started.wait(60)
     # Requests for the state count as well, so any time since the last one has to be too long.
     monkeypatch.setattr(JOBS + "_ABANDONED_S", 0.0)

@@ -64,8 +64,8 @@ SEARCHING_EDITS = Message("what_if.searching_edits", "searching edits")
 #: Searches that take longer are jobs with progress.
 _FAST_SEARCH_S = 0.4
 #: Searches are cancelled when their state is not requested for this long. The page polls every
-#: 150 ms; browsers reduce that to once a second for hidden pages.
-_ABANDONED_S = 5.0
+#: 150 ms; browsers reduce that to once a second for hidden pages, and busy machines delay it.
+_ABANDONED_S = 20.0
 _SEARCH_WORKERS = 4
 #: Rows among which the values of suggested edits are searched.
 _EDIT_SOURCES = 20
