@@ -198,7 +198,7 @@ def test_two_processes_share_cache(logdir: Path, store: Path) -> None:
     for step in range(300, 310):
         append(logdir / "a" / "events.out.tfevents.1", point(step, 1.0))
     for process in both:
-        process.join(60)
+        process.join(300)
         assert process.exitcode == 0
     assert read_and_store(logdir, store) == read_and_store(logdir, False)
 

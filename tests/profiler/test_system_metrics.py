@@ -19,7 +19,7 @@ from tests.writer.event_files import read_scalars
 from tracklight.errors import UsageWarning
 from tracklight.profiler.process import HostMetrics, SystemMetricsLogger, open_sources
 
-DEADLINE_S = 20
+DEADLINE_S = 60
 HOST_METRICS = {
     "process_cpu_percent",
     "cpu_percent",

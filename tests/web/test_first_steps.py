@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 import tracklight
 from tests import builders as b
-from tests.web.conftest import Serve
+from tests.web.conftest import TIMEOUT_MS, Serve
 from tests.web.event_writer import EVENT_FILE_NAME, append_records, loss_records, write_sweep
 from tests.web.locators import click_retry, dashboard_tab, run_row, tag_row
 from tests.web.waiting import wait_for_condition
@@ -168,6 +168,7 @@ def test_dashboard_code_that_fails_to_load_shows_an_error(
 def failing_page(browser: Browser) -> Iterator[Page]:
     """Return a page whose programming errors do not fail the test."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(TIMEOUT_MS)
     yield context.new_page()
     context.close()
 
