@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.archives import extract
 from tests.small_log import write_small_log
@@ -16,9 +16,16 @@ from tracklight.writer import warnings
 
 IS_CI = os.environ.get("CI") == "true"
 
-# Deadlines measure the load of the machine more than the code. CI always tests the same examples,
-# like Hypothesis' own CI profile, so that no change fails for an example that it did not break.
-settings.register_profile("tracklight", deadline=None, derandomize=IS_CI)
+# Deadlines and slow examples measure the load of the machine more than the code. The examples are
+# always the same, so that no change fails for an example that it did not break;
+# ``pytest --hypothesis-profile=random`` tries others.
+settings.register_profile("random", deadline=None)
+settings.register_profile(
+    "tracklight",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("tracklight")
 
 #: Skips that CI accepts, as regular expressions: hardware and data that it never has. Anything else

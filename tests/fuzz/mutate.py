@@ -6,6 +6,7 @@ mutates the seeds, which cover every kind of value, and reports the first input 
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import time
@@ -59,9 +60,10 @@ def main(target: str, *arguments: str) -> int:
         return 0
     seeds = [file.read_bytes() for path in paths for file in sorted(path.iterdir())]
     rng = random.Random(int(options.get("seed", 0)) or time.time_ns())
-    deadline = time.monotonic() + float(options["max_total_time"])
+    deadline = time.monotonic() + float(options.get("max_total_time", math.inf))
+    limit = int(options.get("runs", 0)) or math.inf
     runs = 0
-    while time.monotonic() < deadline:
+    while runs < limit and time.monotonic() < deadline:
         data = seeds[runs] if runs < len(seeds) else mutate(rng, seeds)
         try:
             run(data)
