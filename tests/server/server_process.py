@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import re
+import signal
 import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +20,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from tests.server.waiting import wait_until
+from tracklight.server.instances import get_instances_dir
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,21 @@ class ServerProcess:
 
     def memory_bytes(self) -> int:
         return psutil.Process(self.process.pid).memory_info().rss
+
+
+def find_free_port() -> int:
+    """Return a port below those that the system gives to other sockets in the meantime."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
+def end_recorded_servers() -> None:
+    """End all servers in the data directory, also those that do not respond in time."""
+    for file in get_instances_dir().glob("*.json"):
+        with suppress(OSError):
+            os.kill(json.loads(file.read_text())["pid"], signal.SIGTERM)
 
 
 def receive_all(connection: socket.socket) -> bytes:

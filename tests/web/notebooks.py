@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import socket
-from contextlib import suppress
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -48,14 +46,6 @@ def run_cell(page: Page) -> None:
     page.locator(".jp-CodeCell .cm-content").first.click()
     page.keyboard.press("Shift+Enter")
     expect(page.locator(".jp-InputPrompt").first).to_have_text(re.compile(r"\[[*1]\]"))
-
-
-def find_free_port() -> int:
-    """Return a port below those that the system gives to other sockets in the meantime."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
 
 
 def is_port_open(port: int) -> bool:

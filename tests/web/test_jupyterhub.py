@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import urllib.request
@@ -19,8 +18,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.index import logs
+from tests.server.server_process import end_recorded_servers, find_free_port
 from tests.server.waiting import wait_until
-from tests.web.notebooks import STARTUP_MS, find_free_port, run_cell, write_notebook
+from tests.web.notebooks import STARTUP_MS, run_cell, write_notebook
 from tracklight.server.instances import list_instances
 
 pytestmark = pytest.mark.browser
@@ -91,9 +91,8 @@ def run_hub(tmp_path: Path) -> Iterator[str]:
         yield login
     finally:
         process.terminate()
-        process.wait(60)
-        for board in list_instances():
-            os.kill(board.pid, signal.SIGTERM)
+        process.wait(300)
+        end_recorded_servers()
 
 
 def is_reachable(address: str) -> bool:

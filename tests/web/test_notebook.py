@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.index import logs
+from tests.server.server_process import end_recorded_servers, find_free_port
 from tests.server.waiting import wait_until
 from tests.web.notebooks import (
     STARTUP_MS,
-    find_free_port,
     is_port_open,
     run_cell,
     write_notebook,
@@ -32,8 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(tmp_path / "cache"))
     logs.write(tmp_path / "logs", "conv", logs.points(range(30)))
     yield tmp_path
-    for board in list_instances():
-        os.kill(board.pid, signal.SIGTERM)
+    end_recorded_servers()
 
 
 @pytest.fixture
@@ -61,7 +58,7 @@ def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     wait_until(lambda: is_port_open(port), 300)
     yield f"http://127.0.0.1:{port}/user/ada/lab/tree/board.ipynb"
     process.terminate()
-    process.wait(60)
+    process.wait(300)
 
 
 def test_cell_shows_a_board_and_a_chart(browser: Browser, lab: str, folder: Path) -> None:

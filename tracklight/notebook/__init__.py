@@ -191,7 +191,7 @@ def _format_age(board: Instance) -> str:
 
 # ---- What-If sessions
 
-_MAX_START_S = 30.0
+_MAX_START_S = 60.0
 _POLL_S = 0.05
 
 #: Running servers by the identity of their workspace, so that a cell can be run again.

@@ -228,7 +228,7 @@ def run_command(tmp_path: Path, *flags: str, program: str = "", **env: str) -> s
     main = f"{program}\nfrom tracklight.cli import main; raise SystemExit(main())"
     command = [sys.executable, "-c", main, str(tmp_path / "logs"), "--port=0", *flags]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, env={**os.environ, **env}
+        command, capture_output=True, text=True, timeout=500, env={**os.environ, **env}
     )
     assert done.returncode == 2, done.stderr
     return done.stderr

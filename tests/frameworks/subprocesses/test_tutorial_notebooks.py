@@ -6,9 +6,7 @@ Each runs in a kernel of its own, so that frameworks do not meet.
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ import pytest
 
 import tracklight
 from tests.frameworks.programs import need
-from tracklight.server.instances import list_instances
+from tests.server.server_process import end_recorded_servers
 
 pytestmark = pytest.mark.slow
 
@@ -71,8 +69,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     yield tmp_path
-    for board in list_instances():
-        os.kill(board.pid, signal.SIGTERM)
+    end_recorded_servers()
 
 
 def run_notebook(name: str, folder: Path) -> Any:
@@ -83,6 +80,7 @@ def run_notebook(name: str, folder: Path) -> Any:
     nbclient.NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
+        startup_timeout=CELL_TIMEOUT_S,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     ).execute()
