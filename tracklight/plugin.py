@@ -186,7 +186,21 @@ class Route:
 
 
 class Dashboard(ABC):
-    """The server part of a dashboard. One instance is created for each server."""
+    """The server part of a dashboard. One instance is created for each server.
+
+    Args:
+        context: The log and what else the server offers.
+
+    Example:
+        >>> class RunNames(Dashboard):
+        ...     name, title = "run_names", "Run names"
+        ...
+        ...     def routes(self):
+        ...         return [Route("list", Empty, self.list_names, "GET", self.context.cursor)]
+        ...
+        ...     def list_names(self, _: Empty) -> list[str]:
+        ...         return [run.name for run in self.context.log.runs()]
+    """
 
     name: ClassVar[str]
     """Used in URLs: lower-case letters, digits, ``-`` and ``_``."""

@@ -10,6 +10,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,6 +55,8 @@ ONLY_PARSED = {
     "tracklight.notebook.show_session",
     "tracklight.notebook.start",
     "tracklight.notebook.unload_ipython_extension",
+    "tracklight.Board",
+    "tracklight.plugin.ValueReader",
     "tracklight.plugin.export_values",
     "tracklight.plugin.list_steps",
     "tracklight.plugin.SeriesQuery",
@@ -71,7 +74,10 @@ ONLY_PARSED = {
     "tracklight.torch.SummaryWriter.add_image",
     "tracklight.torch.SummaryWriter.add_onnx_graph",
     "tracklight.torch.SummaryWriter.add_scalar",
+    "tracklight.what_if.DataTable",
+    "tracklight.what_if.ModelFilePredictor",
     "tracklight.what_if.Session.distances",
+    "tracklight.what_if.WitWidget",
     "tracklight.what_if.load_model",
     "tracklight.what_if.read_table",
     "tracklight.Series.to_pandas",
@@ -83,8 +89,10 @@ NEED_FRAMEWORK = {"tracklight.hparams.KerasCallback"}
 READING = tuple(
     f"tracklight.{name}"
     for name in (
-        *("Graph", "HParamsTable", "Log", "RunView", "Series", "Table", "Values", "open"),
+        *("Graph", "HParamsTable", "Log", "RunView", "Series", "Table", "Values", "WideTable"),
+        "open",
         *("fairness.FairnessResult", "fairness.evaluate", "what_if"),
+        *("plugin.ConfinedFiles", "plugin.DataFiles"),
     )
 )
 
@@ -135,6 +143,36 @@ def iter_functions() -> Iterator[tuple[str, Any]]:
 
 
 FUNCTIONS = dict(iter_functions())
+
+
+#: Classes whose instances users get from functions, which document their arguments.
+RETURNED = {
+    *("tracklight.Board", "tracklight.Graph", "tracklight.HParamsTable", "tracklight.Log"),
+    *("tracklight.Run", "tracklight.RunView", "tracklight.Table", "tracklight.Values"),
+    *("tracklight.fairness.DifferenceTable", "tracklight.fairness.FairnessResult"),
+    "tracklight.what_if.ThresholdTable",
+}
+
+
+def iter_constructors() -> Iterator[tuple[str, type]]:
+    """Yield the public classes that users create with a constructor written by hand.
+
+    Fields of dataclasses and structs are documented one by one.
+    """
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        for name in getattr(module, "__all__", ()):
+            path = f"{module_name}.{name}"
+            value = None if path in NEED_FRAMEWORK | RETURNED else getattr(module, name)
+            if not inspect.isclass(value) or issubclass(value, Exception):
+                continue
+            function = vars(value).get("__init__")
+            is_own = getattr(function, "__module__", "").startswith("tracklight")
+            if is_own and not is_dataclass(value):
+                yield path, value
+
+
+CONSTRUCTORS = dict(iter_constructors())
 
 
 def iter_raising() -> Iterator[tuple[str, Any, str]]:
@@ -231,7 +269,7 @@ def names(log_tree: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
 
 
 def list_missing_sections(function: Any) -> list[str]:
-    """Return what the docstring of a function lacks."""
+    """Return what the docstring of a function or class lacks."""
     doc = inspect.getdoc(function) or ""
     signature = inspect.signature(function)
     missing = [
@@ -239,6 +277,8 @@ def list_missing_sections(function: Any) -> list[str]:
         for name in signature.parameters
         if not re.search(rf"^ +(.*, )?\**{name}(, .*)?: ", doc, re.MULTILINE)
     ]
+    if inspect.isclass(function):
+        return missing + (["Example"] if "Example:" not in doc else [])
     is_first_line = doc.startswith(("Return ", "Yield "))
     if signature.return_annotation != "None" and not is_first_line and "Returns:" not in doc:
         missing.append("Returns")
@@ -278,6 +318,11 @@ def test_function_is_documented(path: str) -> None:
     assert list_missing_sections(FUNCTIONS[path]) == []
 
 
+@pytest.mark.parametrize("path", sorted(CONSTRUCTORS))
+def test_class_is_documented(path: str) -> None:
+    assert list_missing_sections(CONSTRUCTORS[path]) == []
+
+
 def test_finds_missing_sections() -> None:
     def scale(factor: float) -> float:
         """Scale a chart."""
@@ -308,6 +353,7 @@ def test_finds_undocumented_errors() -> None:
 def test_finds_examples() -> None:
     assert len(EXAMPLES) > 60
     assert len(FUNCTIONS) > 50
+    assert len(CONSTRUCTORS) > 15
     assert set(ONLY_PARSED) <= set(EXAMPLES)
 
 

@@ -37,7 +37,7 @@ def scalar_at(wall: float, tag: str, step: int, number: float) -> bytes:
 
 
 def test_yields_new_points(log: tracklight.Log, small_logdir: Path) -> None:
-    changes = log.watch(interval=0.01, timeout=PATIENT_S)
+    changes = log.watch(interval_s=0.01, timeout_s=PATIENT_S)
     append(small_logdir / "run10/train" / NAME, b.scalar("loss", 1, 1.5), b.scalar("new", 0, 7.0))
     write(small_logdir / "later", b.scalar("loss", 0, 1.0))
     shutil.rmtree(small_logdir / "kinds")
@@ -67,7 +67,7 @@ def test_yields_new_points(log: tracklight.Log, small_logdir: Path) -> None:
 
 
 def test_lists_updated_tags_of_other_kinds(log: tracklight.Log, small_logdir: Path) -> None:
-    changes = log.watch(interval=0.01, timeout=PATIENT_S)
+    changes = log.watch(interval_s=0.01, timeout_s=PATIENT_S)
     text = encode_record(encode_event(1.8e9, 9, [summary.text("words", "more")]))
     append(small_logdir / "kinds" / NAME, text)
 
@@ -78,7 +78,7 @@ def test_lists_updated_tags_of_other_kinds(log: tracklight.Log, small_logdir: Pa
 
 
 def test_reports_changes_after_a_manual_refresh(log: tracklight.Log, small_logdir: Path) -> None:
-    changes = log.watch(interval=0.01, timeout=PATIENT_S)
+    changes = log.watch(interval_s=0.01, timeout_s=PATIENT_S)
     append(small_logdir / "run10/train" / NAME, b.scalar("loss", 1, 1.5))
     log.refresh()
 
@@ -93,7 +93,7 @@ def test_reports_each_point_of_several_writers_once(tmp_path: Path) -> None:
     append(first, scalar_at(100.0, "loss", 0, 0.0))
     append(second, scalar_at(101.0, "loss", 0, 10.0), scalar_at(103.0, "loss", 1, 11.0))
     with tracklight.open(tmp_path, cache=False) as log:
-        changes = log.watch(interval=0.01, timeout=PATIENT_S)
+        changes = log.watch(interval_s=0.01, timeout_s=PATIENT_S)
         append(first, scalar_at(102.0, "loss", 1, 1.0))
         assert next(changes).points["run", "loss"].value.tolist() == [1.0]
         append(second, scalar_at(104.0, "loss", 2, 12.0))
@@ -102,7 +102,7 @@ def test_reports_each_point_of_several_writers_once(tmp_path: Path) -> None:
 
 
 def test_reports_all_points_of_a_replaced_file(log: tracklight.Log, small_logdir: Path) -> None:
-    changes = log.watch(interval=0.01, timeout=PATIENT_S)
+    changes = log.watch(interval_s=0.01, timeout_s=PATIENT_S)
     path = small_logdir / "run10/train" / NAME
     path.unlink()
     path.write_bytes(scalar_at(2e9, "loss", 0, 8.0) + scalar_at(2e9 + 1, "loss", 1, 9.0))
@@ -111,14 +111,14 @@ def test_reports_all_points_of_a_replaced_file(log: tracklight.Log, small_logdir
 
 
 def test_stops_after_the_timeout(log: tracklight.Log) -> None:
-    assert list(log.watch(interval=0.01, timeout=0.05)) == []
-    assert list(log.watch(interval=1000, timeout=0)) == []
+    assert list(log.watch(interval_s=0.01, timeout_s=0.05)) == []
+    assert list(log.watch(interval_s=1000, timeout_s=0)) == []
 
 
 def test_follows_a_concurrent_writer(tmp_path: Path) -> None:
     path = write(tmp_path / "run", b.scalar("loss", 0, 0.0))
     with tracklight.open(tmp_path, cache=False) as log:
-        changes = log.watch(interval=0.001, timeout=PATIENT_S)
+        changes = log.watch(interval_s=0.001, timeout_s=PATIENT_S)
         writer = threading.Thread(
             target=lambda: [append(path, b.scalar("loss", step, step)) for step in range(1, 200)]
         )
@@ -131,7 +131,7 @@ def test_follows_a_concurrent_writer(tmp_path: Path) -> None:
     np.testing.assert_array_equal(seen, np.arange(1, 200))
 
 
-@pytest.mark.parametrize("arguments", [{"interval": -1}, {"timeout": -1}])
+@pytest.mark.parametrize("arguments", [{"interval_s": -1}, {"timeout_s": -1}])
 def test_rejects_negative_times(log: tracklight.Log, arguments: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="must not be negative"):
         log.watch(**arguments)

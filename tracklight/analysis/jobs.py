@@ -53,7 +53,12 @@ class JobProgress:
     is_cancelled: Callable[[], bool] = lambda: False
 
     def step(self, stage: str | Message, done: int, total: int) -> None:
-        """Report progress. A stage with a message code can be translated.
+        """Report progress.
+
+        Args:
+            stage: What is being done; a stage with a message code can be translated.
+            done: How much of it is done, in any unit.
+            total: How much there is to do, in the same unit.
 
         Raises:
             JobCancelledError: The job has been cancelled.

@@ -127,7 +127,12 @@ class Problem(msgspec.Struct, omit_defaults=True):
 
     @classmethod
     def make(cls, message: str | Message, hint: str | Message) -> Problem:
-        """Return the problem of two sentences, with their codes if they have any."""
+        """Return the problem of two sentences, with their codes if they have any.
+
+        Args:
+            message: What failed.
+            hint: What to do about it.
+        """
         problem = cls(str(message), str(hint))
         if isinstance(message, Message):
             problem.code, problem.args = message.code, Sentence.make(message).args

@@ -100,6 +100,10 @@ class Discrete(Domain):
 
     Raises:
         ArgumentError: A value is of another type.
+
+    Example:
+        >>> tracklight.hparams.HParam("optimizer", tracklight.hparams.Discrete(["adam", "sgd"]))
+        HParam(name='optimizer', domain=Discrete(['adam', 'sgd']), ...)
     """
 
     def __init__(self, values: Iterable[Any], dtype: type | None = None) -> None:

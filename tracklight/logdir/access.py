@@ -317,6 +317,11 @@ class ConfinedFiles:
 
     Args:
         roots: The log directories.
+
+    Example:
+        >>> files = ConfinedFiles(["logs"])
+        >>> files.list_file_names("logs/train")
+        ['events.out.tfevents...']
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
@@ -447,6 +452,11 @@ class DataFiles:
     Args:
         log_dirs: The log directories.
         data_dirs: More directories.
+
+    Example:
+        >>> files = DataFiles(["logs"])
+        >>> files.expand("train/events*")
+        ['logs/train/events.out.tfevents...']
     """
 
     def __init__(self, log_dirs: Sequence[str], data_dirs: Sequence[str] = ()) -> None:

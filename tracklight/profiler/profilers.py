@@ -481,6 +481,7 @@ class Profile:
 
     @property
     def is_recording(self) -> bool:
+        """Whether steps are being recorded now."""
         return self._profiler is not None
 
     def __enter__(self) -> Profile:

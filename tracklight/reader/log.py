@@ -88,15 +88,15 @@ class Log:
         self._tags.clear()
         return self._catalog.refresh()
 
-    def watch(self, interval: float = 1.0, timeout: float | None = None) -> Iterator[LogChanges]:
+    def watch(self, interval_s: float = 1.0, timeout_s: float | None = None) -> Iterator[LogChanges]:
         """Refresh the log periodically and yield what has changed.
 
         Nothing is yielded while nothing changes. The contents at the time of the call are not
         reported.
 
         Args:
-            interval: Seconds between refreshes.
-            timeout: Stop after this many seconds without a change; by default never.
+            interval_s: Seconds between refreshes.
+            timeout_s: Stop after this many seconds without a change; by default never.
 
         Yields:
             The runs and tags that changed, and the new points of every series.
@@ -105,16 +105,16 @@ class Log:
             UsageError: The interval or the timeout is negative.
 
         Example:
-            >>> for changes in log.watch(interval=2.0, timeout=600):
+            >>> for changes in log.watch(interval_s=2.0, timeout_s=600):
             ...     for (run, tag), points in changes.points.items():
             ...         print(run, tag, points[-1].value)
         """
-        if interval < 0 or (timeout is not None and timeout < 0):
+        if interval_s < 0 or (timeout_s is not None and timeout_s < 0):
             raise UsageError("the interval and the timeout of watch() must not be negative")
-        return self._watch(ChangeTracker(self._catalog), interval, timeout)
+        return self._watch(ChangeTracker(self._catalog), interval_s, timeout_s)
 
     def _watch(
-        self, tracker: ChangeTracker, interval: float, timeout: float | None
+        self, tracker: ChangeTracker, interval_s: float, timeout_s: float | None
     ) -> Iterator[LogChanges]:
         last_change = time.monotonic()
         while True:
@@ -123,12 +123,12 @@ class Log:
             if changes:
                 yield changes
                 last_change = time.monotonic()
-            pause = interval
-            if timeout is not None:
-                left = last_change + timeout - time.monotonic()
+            pause = interval_s
+            if timeout_s is not None:
+                left = last_change + timeout_s - time.monotonic()
                 if left <= 0:
                     return
-                pause = min(interval, left)
+                pause = min(interval_s, left)
             time.sleep(pause)
 
     def close(self) -> None:
@@ -341,6 +341,10 @@ class Log:
     def images(self, run: str, tag: str) -> Values[Images]:
         """Return images as encoded files, one or more at each step.
 
+        Args:
+            run: The name of the run.
+            tag: The name of the tag.
+
         Raises:
             RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
@@ -352,6 +356,10 @@ class Log:
 
     def audio(self, run: str, tag: str) -> Values[Audio]:
         """Return audio clips as encoded files, one or more at each step.
+
+        Args:
+            run: The name of the run.
+            tag: The name of the tag.
 
         Raises:
             RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
@@ -365,6 +373,10 @@ class Log:
     def text(self, run: str, tag: str) -> Values[NDArray[np.object_]]:
         """Return text, an array of strings at each step; rank 0 for a single string.
 
+        Args:
+            run: The name of the run.
+            tag: The name of the tag.
+
         Raises:
             RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
@@ -377,6 +389,10 @@ class Log:
     def histograms(self, run: str, tag: str) -> Values[Histogram]:
         """Return histograms, each as bucket edges and counts.
 
+        Args:
+            run: The name of the run.
+            tag: The name of the tag.
+
         Raises:
             RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
 
@@ -388,6 +404,10 @@ class Log:
 
     def pr_curves(self, run: str, tag: str) -> Values[PRCurve]:
         """Return precision-recall curves, one at each step.
+
+        Args:
+            run: The name of the run.
+            tag: The name of the tag.
 
         Raises:
             RunNotFoundError, TagNotFoundError, UsageError: As for `scalar`.
@@ -573,6 +593,10 @@ class Log:
 
         A number is an array of rank 0, a graph an array with one bytes object. Data that plugins
         store in the metadata of a tag is not included: for hyperparameters, use `hparams`.
+
+        Args:
+            run: The name of the run.
+            tag: The name of the tag.
 
         Raises:
             RunNotFoundError, TagNotFoundError: As for `scalar`.

@@ -116,6 +116,10 @@ class WideTable(Frame):
     """Scalars with one row per step, or per run and step, and one column per series or tag.
 
     In pandas the columns ``run`` and ``step`` are the index, so that ``plot()`` works directly.
+
+    Example:
+        >>> log.scalars(run="resnet/*").to_wide().columns
+        ('run', 'step', 'loss', 'accuracy')
     """
 
 

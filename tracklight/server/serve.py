@@ -167,6 +167,11 @@ class Board:
     Attributes:
         url: The URL to open in a browser.
         port: The port on which it listens.
+
+    Example:
+        >>> with tracklight.serve("logs", port=0) as board:
+        ...     print(board.url)
+        http://localhost:...
     """
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
@@ -185,6 +190,7 @@ class Board:
 
     @property
     def is_serving(self) -> bool:
+        """Whether the server has not been closed."""
         return self._thread.is_alive()
 
     def wait(self) -> None:

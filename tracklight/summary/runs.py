@@ -218,6 +218,12 @@ class Run:
     Attributes:
         writer: The event writer of the run.
         summary: Results of the run by name.
+
+    Example:
+        >>> with tracklight.run("logs/exp", config={"lr": 0.1}) as run:
+        ...     run.log({"loss": 0.5}, step=0)
+        ...     run.summary["best accuracy"] = 0.97
+        True
     """
 
     def __init__(

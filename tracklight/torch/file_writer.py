@@ -46,6 +46,11 @@ class FileWriter:
         flush_secs: Write to the file after this time.
         filename_suffix: Appended to the name of the event file.
         strict: Raise exceptions on misuse instead of warning.
+
+    Example:
+        >>> writer = tracklight.torch.FileWriter("runs/first")
+        >>> writer.add_event(tracklight.formats.proto.Event(file_version=b"brain.Event:2"))
+        >>> writer.close()
     """
 
     def __init__(

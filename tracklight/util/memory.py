@@ -216,7 +216,13 @@ class LruCache(Generic[KeyT, ValueT]):
             return None
 
     def put(self, key: KeyT, value: ValueT, size_bytes: int = 0) -> None:
-        """Add or replace the value of a key, and evict the least recently used values."""
+        """Add or replace the value of a key, and evict the least recently used values.
+
+        Args:
+            key: The key.
+            value: The value.
+            size_bytes: What it counts towards the limit of the cache.
+        """
         with self._lock:
             self._remove(key)
             if self.max_bytes is not None and size_bytes > self.max_bytes:

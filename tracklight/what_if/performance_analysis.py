@@ -47,6 +47,10 @@ class ThresholdTable(Frame):
         gap: Maximum minus minimum of the equalized rate over the slices; NaN for strategies that
             equalize nothing.
         gap_interval: Its 95 % interval, for these thresholds.
+
+    Example:
+        >>> table = session.optimize("equal_opportunity", slice_by="sex")
+        >>> table["threshold"], table.cost
     """
 
     _noun = "slice"

@@ -56,6 +56,10 @@ class WitConfigBuilder:
     Args:
         examples: ``tf.Example`` messages, dictionaries, or lists of values.
         feature_names: The names of the features, if the examples are lists.
+
+    Example:
+        >>> builder = tracklight.what_if.WitConfigBuilder([[25, 0.1], [61, 0.9]], ["age", "income"])
+        >>> builder = builder.set_custom_predict_fn(lambda rows: [row[1] for row in rows])
     """
 
     def __init__(self, examples: Sequence[Any], feature_names: Sequence[str] | None = None) -> None:
@@ -352,6 +356,10 @@ class WitWidget:
 
     Attributes:
         session: The `Session` behind the page.
+
+    Example:
+        >>> config = tracklight.what_if.WitConfigBuilder(examples, ["age", "income"])
+        >>> widget = tracklight.what_if.WitWidget(config.set_custom_predict_fn(predict))
     """
 
     def __init__(

@@ -185,6 +185,10 @@ class ValueReader:
     Args:
         context: The context of the dashboard.
         cache_bytes: Size limit of the cache, measured in bytes of the log.
+
+    Example:
+        >>> reader = ValueReader(context)
+        >>> value = reader.read(ValueRequest("train", "input", index=0))
     """
 
     def __init__(self, context: Context, cache_bytes: int = _CACHE_BYTES) -> None:

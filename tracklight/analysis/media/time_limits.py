@@ -33,6 +33,15 @@ class Deadline:
 
     With ``time.thread_time`` as the clock only the work itself counts, so that the result does
     not depend on the load of the machine.
+
+    Args:
+        limit_s: Time from now until the deadline.
+        clock: Returns the current time in seconds.
+
+    Example:
+        >>> deadline = Deadline(2.0)
+        >>> while not deadline.is_expired:
+        ...     break
     """
 
     def __init__(self, limit_s: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -41,10 +50,15 @@ class Deadline:
 
     @property
     def is_expired(self) -> bool:
+        """Whether the deadline has passed."""
         return self._clock() > self._end
 
     def check(self) -> None:
-        """Raise `DeadlineExceededError` if the deadline has passed."""
+        """Check the time.
+
+        Raises:
+            DeadlineExceededError: The deadline has passed.
+        """
         if self.is_expired:
             raise DeadlineExceededError
 

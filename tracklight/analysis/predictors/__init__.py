@@ -50,7 +50,20 @@ class Predictions:
 
 
 class Predictor(ABC):
-    """A model.
+    """A model. Subclasses implement `call`.
+
+    Args:
+        name: Shown to users; unique among the models of a session.
+        task: What the scores mean.
+        features: The columns that the model gets; None for all columns that are inputs.
+        class_names: The names of the classes, if they are known.
+        batch_rows: How many rows are sent in one call.
+
+    Example:
+        >>> class Majority(tracklight.what_if.Predictor):
+        ...     def call(self, table):
+        ...         return [0.9] * len(table)
+        >>> session = tracklight.what_if.Session(frame, model=Majority("majority"))
 
     Attributes:
         name: Shown to users; unique among the models of a session.
@@ -98,6 +111,10 @@ class Predictor(ABC):
     def predict(self, table: DataTable, report: ReportRows | None = None) -> Predictions:
         """Return the predictions for all rows of a table, in batches.
 
+        Args:
+            table: The rows.
+            report: Called before each batch; it may raise to cancel.
+
         Raises:
             ModelError: The model failed, or returned the wrong number or kind of values.
             UsageError: The table lacks a feature of the model.
@@ -121,6 +138,10 @@ class Predictor(ABC):
         """Return the attributions of a feature of one row as the model returns them.
 
         A list or an image has one number for each item or pixel. None if the model returns none.
+
+        Args:
+            table: The row, as a table.
+            feature: The name of the feature.
 
         Raises:
             ModelError: The model failed, or returned something else than numbers.
@@ -385,6 +406,16 @@ class ColumnPredictor(Predictor):
 
     Edited rows keep their predictions, so counterfactuals and metrics work and partial dependence
     does not.
+
+    Args:
+        name: Shown to users.
+        columns: The column with the scores, or one column per class.
+        task: What the scores mean.
+        options: Further arguments of `Predictor`.
+
+    Example:
+        >>> model = tracklight.what_if.ColumnPredictor("nightly", ["score"])
+        >>> session = tracklight.what_if.Session(frame, model=model, label="approved")
     """
 
     is_static = True

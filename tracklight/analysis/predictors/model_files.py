@@ -400,13 +400,22 @@ class ModelFilePredictor(Predictor):
     A process that exceeds a limit is killed, and a new one is started for the next call.
 
     Args:
+        name: Shown to users.
         path: A ``.onnx``, ``.keras``, ``.pt2`` (or ``.pt`` with an exported program) or ``.skops``
             file, an XGBoost model as ``.json`` or ``.ubj``, or a SavedModel folder.
+        task: What the scores mean; None lets the model decide.
+        output: Whether the model returns probabilities or logits.
+        features: The columns that the model gets, in its order; None for all inputs.
         timeout_s: Limit on the time of a call.
         max_memory_bytes: Limit on the memory of the process.
+        options: Further arguments of `Predictor`.
 
     Raises:
         ModelError: The file is a pickle, or not a model.
+
+    Example:
+        >>> model = tracklight.what_if.ModelFilePredictor("income", "income.onnx", timeout_s=10)
+        >>> session = tracklight.what_if.Session(frame, model=model, label="income")
     """
 
     def __init__(

@@ -33,13 +33,19 @@ from tracklight.formats.proto import Message, decode_text
 from tracklight.formats.tensor import decode_tensor, encode_tensor
 
 DEFAULT_TIMEOUT_S = 30.0
-_BATCH_ROWS = 1000
-_MAX_RESPONSE_BYTES = 1 << 30
-_MAX_MESSAGE = 300
+_JSON_BATCH_ROWS = 1000
+_GRPC_BATCH_ROWS = 5000
+_MAX_MESSAGE_BYTES = 1 << 30
+#: How much of what a server says about an error is passed on.
+_MAX_DETAIL_CHARS = 300
 
 #: In a request template, replaced by the rows in this form.
 _ROWS, _COLUMNS, _MATRIX = "$rows", "$columns", "$matrix"
 _PATH_PART = re.compile(r"([^.\[\]]+)|\[(\d+|\*)\]")
+
+_GRPC_SERVICE = "/tensorflow.serving.PredictionService/"
+#: What TensorFlow Serving says about requests with other inputs than those of the signature.
+_EXPECTED_INPUTS = re.compile(r"(?:Missing but required:|expected to be in the set) \{([^{}]*)\}")
 
 ServingMethod = Literal["classify", "regress", "predict"]
 
@@ -90,16 +96,24 @@ class JsonEndpointPredictor(Predictor):
     """A JSON endpoint with a configurable request and response.
 
     Args:
+        name: Shown to users.
         url: The address, which gets a POST request per batch.
+        task: What the scores mean.
         template: The body as JSON. The strings ``"$rows"`` (a list of objects), ``"$columns"`` (an
             object of lists) and ``"$matrix"`` (a list of lists) are replaced by the rows.
         scores_path: Where the scores are in the response, as in ``predictions`` or
             ``outputs[*].probabilities``.
         headers: Additional headers.
         timeout_s: Limit on the time of each request.
+        options: Further arguments of `Predictor`.
 
     Raises:
         UsageError: The template is not JSON, or has no place for the rows.
+
+    Example:
+        >>> model = tracklight.what_if.JsonEndpointPredictor(
+        ...     "income", "http://localhost:8000/score", template='{"rows": "$rows"}',
+        ...     scores_path="scores[*].probability")
     """
 
     def __init__(
@@ -114,7 +128,7 @@ class JsonEndpointPredictor(Predictor):
         timeout_s: float = DEFAULT_TIMEOUT_S,
         **options: Any,
     ) -> None:
-        super().__init__(name, task, **{"batch_rows": _BATCH_ROWS, **options})
+        super().__init__(name, task, **{"batch_rows": _JSON_BATCH_ROWS, **options})
         self._url = url
         try:
             self._template = json.loads(template)
@@ -147,12 +161,19 @@ class ServingRestPredictor(Predictor):
     """TensorFlow Serving over REST.
 
     Args:
+        name: Shown to users.
         address: ``host:port`` or a URL, without the path of the model.
         model: The name of the model.
+        task: What the scores mean.
         version: The version; None for the latest.
         signature: The signature; None for the default one.
         method: ``classify`` and ``regress`` send examples, ``predict`` sends instances.
         output: For ``predict``: the name of the output if there are several.
+        timeout_s: Limit on the time of each request.
+        options: Further arguments of `Predictor`.
+
+    Example:
+        >>> model = tracklight.what_if.ServingRestPredictor("v2", "localhost:8501", "income")
     """
 
     def __init__(
@@ -169,11 +190,8 @@ class ServingRestPredictor(Predictor):
         timeout_s: float = DEFAULT_TIMEOUT_S,
         **options: Any,
     ) -> None:
-        super().__init__(name, task, **{"batch_rows": _BATCH_ROWS, **options})
-        base = address if "://" in address else f"http://{address}"
-        path = f"/v1/models/{quote(model, safe='')}"
-        path += f"/versions/{version}" if version is not None else ""
-        self._url = f"{base.rstrip('/')}{path}:{method}"
+        super().__init__(name, task, **{"batch_rows": _JSON_BATCH_ROWS, **options})
+        self._url = f"{_make_model_url(address, 'v1', model, version)}:{method}"
         self._method: ServingMethod = method
         self._signature = signature
         self._output = output
@@ -201,16 +219,180 @@ class ServingRestPredictor(Predictor):
         return choose_output_name(row)
 
 
+class ServingGrpcPredictor(Predictor):
+    """TensorFlow Serving over gRPC.
+
+    Args:
+        name: Shown to users.
+        address: ``host:port``; ``http://`` before it is ignored.
+        model: The name of the model.
+        task: What the scores mean.
+        version: The version; None for the latest.
+        signature: The signature; None for the default one.
+        method: ``classify`` or ``regress`` send examples; ``predict`` sends tensors.
+        input: For ``predict``: the input that gets serialized examples. None sends one tensor per
+            feature, unless the server answers that it expects a single other input.
+        output: For ``predict``: the output with the scores; None chooses it by name.
+        timeout_s: Deadline of each request.
+        options: Further arguments of `Predictor`.
+
+    Raises:
+        MissingDependencyError: The extra ``serving`` is not installed.
+
+    Example:
+        >>> model = tracklight.what_if.ServingGrpcPredictor("v2", "localhost:8500", "income")
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        model: str,
+        task: Task = "classification",
+        *,
+        version: int | None = None,
+        signature: str | None = None,
+        method: ServingMethod | None = None,
+        input: str | None = None,
+        output: str | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        **options: Any,
+    ) -> None:
+        super().__init__(name, task, **{"batch_rows": _GRPC_BATCH_ROWS, **options})
+        self._grpc = import_optional("grpc", "TensorFlow Serving over gRPC", "serving")
+        self._address = address.partition("://")[2] or address
+        self._method: ServingMethod = method or ("regress" if task == "regression" else "classify")
+        self._spec = proto.ServingModelSpec(
+            name=model.encode(), signature_name=(signature or "").encode()
+        )
+        if version is not None:
+            self._spec.version.value = version
+        self._input = input
+        self._output = output
+        self._timeout_s = timeout_s
+        limits = [
+            ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
+            ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+        ]
+        self._channel = self._grpc.insecure_channel(self._address, options=limits)
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def call(self, table: DataTable) -> Any:
+        inputs = choose_inputs(table, self.features)
+        if self._method == "predict":
+            return self._predict_tensors(inputs)
+        examples = proto.ServingExampleList(examples=encode_examples(inputs))
+        if self._method == "regress":
+            request = proto.RegressionRequest(model_spec=self._spec)
+            request.input.example_list.CopyFrom(examples)
+            response = self._request("Regress", request, "RegressionResponse")
+            return [regression.value for regression in response.result.regressions]
+        request = proto.ClassificationRequest(model_spec=self._spec)
+        request.input.example_list.CopyFrom(examples)
+        response = self._request("Classify", request, "ClassificationResponse")
+        rows = [
+            [(decode_text(each.label), each.score) for each in row.classes]
+            for row in response.result.classifications
+        ]
+        return order_classes(rows, self)
+
+    def _predict_tensors(self, inputs: DataTable) -> Any:
+        try:
+            return self._send_tensors(inputs)
+        except ModelError as error:
+            expected = None if self._input else _find_expected_input(str(error))
+            if expected is None or expected in inputs.names:
+                raise
+            self._input = expected
+            return self._send_tensors(inputs)
+
+    def _send_tensors(self, inputs: DataTable) -> Any:
+        request = proto.PredictRequest(model_spec=self._spec)
+        if self._input is not None:
+            tensors: dict[str, Any] = {self._input: np.array(encode_examples(inputs), object)}
+        else:
+            tensors = {name: _to_tensor(array) for name, array in inputs.to_arrays().items()}
+        for name, array in tensors.items():
+            request.inputs.add(key=name.encode()).value.CopyFrom(encode_tensor(array))
+        if self._output is not None:
+            request.output_filter.append(self._output.encode())
+        response = self._request("Predict", request, "PredictResponse")
+        outputs = {decode_text(entry.key): entry.value for entry in response.outputs}
+        name = self._output or choose_output_name(outputs)
+        if name not in outputs:
+            known = ", ".join(sorted(outputs)) or "none"
+            raise ModelError(
+                "models.no_output",
+                'the model "{model}" has no output "{output}"; its outputs are {known}',
+                model=self.name,
+                output=name,
+                known=known,
+            )
+        return decode_tensor(outputs[name])
+
+    def _request(self, method: str, request: Message, response_name: str) -> Message:
+        call = self._channel.unary_unary(
+            _GRPC_SERVICE + method,
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=lambda data: proto.parse(response_name, data),
+        )
+        try:
+            return call(request, timeout=self._timeout_s)
+        except self._grpc.RpcError as error:
+            raise self._make_error(error) from None
+
+    def _make_error(self, error: Any) -> ModelError:
+        code = error.code().name
+        if code == "UNAVAILABLE":
+            return ModelError(
+                "models.serving_unreachable",
+                "cannot reach TensorFlow Serving at {address}; check that it is running and that "
+                "the port is the gRPC port",
+                address=self._address,
+            )
+        if code == "DEADLINE_EXCEEDED":
+            return _make_timeout_error(self._address, self._timeout_s)
+        return ModelError(
+            "models.serving_refused",
+            "TensorFlow Serving at {address} refused the request: {detail}",
+            address=self._address,
+            detail=str(error.details() or code).strip()[:_MAX_DETAIL_CHARS],
+        )
+
+
+def _find_expected_input(refusal: str) -> str | None:
+    """Return the input that a server says to expect, if it is a single one."""
+    match = _EXPECTED_INPUTS.search(refusal)
+    return match[1].strip() if match and "," not in match[1] and match[1].strip() else None
+
+
+def _to_tensor(array: Any) -> Any:
+    if array.dtype == object:
+        return np.array(
+            ["" if item is None else item for item in array.reshape(-1)], object
+        ).reshape(array.shape)
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
 class KservePredictor(Predictor):
     """A server of the KServe v2 (open inference) protocol, such as Triton or MLServer.
 
     Args:
+        name: Shown to users.
         address: ``host:port`` or a URL, without the path of the model.
         model: The name of the model.
+        task: What the scores mean.
         version: The version; None for the default one.
         input: The name of one input that gets all features as a matrix; None sends one input per
             feature.
         output: The name of the output; None for the first one with scores.
+        timeout_s: Limit on the time of each request.
+        options: Further arguments of `Predictor`.
+
+    Example:
+        >>> model = tracklight.what_if.KservePredictor("triton", "localhost:8000", "income")
     """
 
     def __init__(
@@ -226,11 +408,8 @@ class KservePredictor(Predictor):
         timeout_s: float = DEFAULT_TIMEOUT_S,
         **options: Any,
     ) -> None:
-        super().__init__(name, task, **{"batch_rows": _BATCH_ROWS, **options})
-        base = address if "://" in address else f"http://{address}"
-        path = f"/v2/models/{quote(model, safe='')}"
-        path += f"/versions/{quote(version, safe='')}" if version else ""
-        self._url = f"{base.rstrip('/')}{path}/infer"
+        super().__init__(name, task, **{"batch_rows": _JSON_BATCH_ROWS, **options})
+        self._url = f"{_make_model_url(address, 'v2', model, version or None)}/infer"
         self._input = input
         self._output = output
         self._timeout_s = timeout_s
@@ -257,6 +436,22 @@ class KservePredictor(Predictor):
                 output=name,
                 url=self._url,
             ) from None
+
+
+def _make_model_url(address: str, api: str, model: str, version: int | str | None) -> str:
+    base = address if "://" in address else f"http://{address}"
+    path = f"/{api}/models/{quote(model, safe='')}"
+    path += "" if version is None else f"/versions/{quote(str(version), safe='')}"
+    return base.rstrip("/") + path
+
+
+def _make_timeout_error(address: str, timeout_s: float) -> ModelError:
+    return ModelError(
+        "models.timeout",
+        "{address} did not respond within {seconds:g} seconds",
+        address=address,
+        seconds=timeout_s,
+    )
 
 
 def choose_output_name(outputs: Mapping[str, Any]) -> str:
@@ -327,12 +522,7 @@ def post_json(
     timer: threading.Timer | None = None
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     data = json.dumps(body, default=_encode_item).encode()
-    late = ModelError(
-        "models.timeout",
-        "{address} did not respond within {seconds:g} seconds",
-        address=parts.netloc,
-        seconds=timeout_s,
-    )
+    late = _make_timeout_error(parts.netloc, timeout_s)
     try:
         connection.connect()
         # The timeout of a socket applies to each read; a server that sends a byte now and then
@@ -344,7 +534,7 @@ def post_json(
             "POST", path, data, {"Content-Type": "application/json", **(headers or {})}
         )
         response = connection.getresponse()
-        content = response.read(_MAX_RESPONSE_BYTES)
+        content = response.read(_MAX_MESSAGE_BYTES)
     except TimeoutError:
         raise late from None
     except (OSError, http.client.HTTPException) as error:
@@ -399,7 +589,7 @@ def _extract_message(content: bytes) -> str:
         text = str(decoded.get("error") or decoded.get("detail") or "")
     except (ValueError, AttributeError):
         text = content.decode("utf-8", "replace").strip()
-    return text[:_MAX_MESSAGE]
+    return text[:_MAX_DETAIL_CHARS]
 
 
 def _encode_item(value: Any) -> Any:
@@ -517,169 +707,3 @@ def _make_column_tensor(name: str, column: DataColumn) -> dict[str, Any]:
     if column.is_numeric and array.dtype == np.float64:
         datatype = "FP64"
     return _make_tensor(name, array, datatype)
-
-
-_SERVICE = "/tensorflow.serving.PredictionService/"
-_GRPC_BATCH_ROWS = 5000
-_MAX_MESSAGE_BYTES = 1 << 30
-_MAX_DETAIL = 300
-
-
-#: What TensorFlow Serving says about requests with other inputs than those of the signature.
-_EXPECTED_INPUTS = re.compile(r"(?:Missing but required:|expected to be in the set) \{([^{}]*)\}")
-
-
-class ServingGrpcPredictor(Predictor):
-    """A model behind TensorFlow Serving.
-
-    Args:
-        address: ``host:port``; ``http://`` before it is ignored.
-        model: The name of the model.
-        version: The version; None for the latest.
-        signature: The signature; None for the default one.
-        method: ``classify`` or ``regress`` send examples; ``predict`` sends tensors.
-        input: For ``predict``: the input that gets serialized examples. None sends one tensor per
-            feature, unless the server answers that it expects a single other input.
-        output: For ``predict``: the output with the scores; None chooses it by name.
-        timeout_s: Deadline of each request.
-
-    Raises:
-        MissingDependencyError: The extra ``serving`` is not installed.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        address: str,
-        model: str,
-        task: Task = "classification",
-        *,
-        version: int | None = None,
-        signature: str | None = None,
-        method: ServingMethod | None = None,
-        input: str | None = None,
-        output: str | None = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        **options: Any,
-    ) -> None:
-        super().__init__(name, task, **{"batch_rows": _GRPC_BATCH_ROWS, **options})
-        self._grpc = import_optional("grpc", "TensorFlow Serving over gRPC", "serving")
-        self._address = address.partition("://")[2] or address
-        self._method: ServingMethod = method or ("regress" if task == "regression" else "classify")
-        self._spec = proto.ServingModelSpec(
-            name=model.encode(), signature_name=(signature or "").encode()
-        )
-        if version is not None:
-            self._spec.version.value = version
-        self._input = input
-        self._output = output
-        self._timeout_s = timeout_s
-        limits = [
-            ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
-            ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
-        ]
-        self._channel = self._grpc.insecure_channel(self._address, options=limits)
-
-    def close(self) -> None:
-        self._channel.close()
-
-    def call(self, table: DataTable) -> Any:
-        inputs = choose_inputs(table, self.features)
-        if self._method == "predict":
-            return self._predict_tensors(inputs)
-        examples = proto.ServingExampleList(examples=encode_examples(inputs))
-        if self._method == "regress":
-            request = proto.RegressionRequest(model_spec=self._spec)
-            request.input.example_list.CopyFrom(examples)
-            response = self._request("Regress", request, "RegressionResponse")
-            return [regression.value for regression in response.result.regressions]
-        request = proto.ClassificationRequest(model_spec=self._spec)
-        request.input.example_list.CopyFrom(examples)
-        response = self._request("Classify", request, "ClassificationResponse")
-        rows = [
-            [(decode_text(each.label), each.score) for each in row.classes]
-            for row in response.result.classifications
-        ]
-        return order_classes(rows, self)
-
-    def _predict_tensors(self, inputs: DataTable) -> Any:
-        try:
-            return self._send_tensors(inputs)
-        except ModelError as error:
-            expected = None if self._input else _find_expected_input(str(error))
-            if expected is None or expected in inputs.names:
-                raise
-            self._input = expected
-            return self._send_tensors(inputs)
-
-    def _send_tensors(self, inputs: DataTable) -> Any:
-        request = proto.PredictRequest(model_spec=self._spec)
-        if self._input is not None:
-            tensors: dict[str, Any] = {self._input: np.array(encode_examples(inputs), object)}
-        else:
-            tensors = {name: _to_tensor(array) for name, array in inputs.to_arrays().items()}
-        for name, array in tensors.items():
-            request.inputs.add(key=name.encode()).value.CopyFrom(encode_tensor(array))
-        if self._output is not None:
-            request.output_filter.append(self._output.encode())
-        response = self._request("Predict", request, "PredictResponse")
-        outputs = {decode_text(entry.key): entry.value for entry in response.outputs}
-        name = self._output or choose_output_name(outputs)
-        if name not in outputs:
-            known = ", ".join(sorted(outputs)) or "none"
-            raise ModelError(
-                "models.no_output",
-                'the model "{model}" has no output "{output}"; its outputs are {known}',
-                model=self.name,
-                output=name,
-                known=known,
-            )
-        return decode_tensor(outputs[name])
-
-    def _request(self, method: str, request: Message, response_name: str) -> Message:
-        call = self._channel.unary_unary(
-            _SERVICE + method,
-            request_serializer=lambda message: message.SerializeToString(),
-            response_deserializer=lambda data: proto.parse(response_name, data),
-        )
-        try:
-            return call(request, timeout=self._timeout_s)
-        except self._grpc.RpcError as error:
-            raise self._make_error(error) from None
-
-    def _make_error(self, error: Any) -> ModelError:
-        code = error.code().name
-        if code == "UNAVAILABLE":
-            return ModelError(
-                "models.serving_unreachable",
-                "cannot reach TensorFlow Serving at {address}; check that it is running and that "
-                "the port is the gRPC port",
-                address=self._address,
-            )
-        if code == "DEADLINE_EXCEEDED":
-            return ModelError(
-                "models.timeout",
-                "{address} did not respond within {seconds:g} seconds",
-                address=self._address,
-                seconds=self._timeout_s,
-            )
-        return ModelError(
-            "models.serving_refused",
-            "TensorFlow Serving at {address} refused the request: {detail}",
-            address=self._address,
-            detail=str(error.details() or code).strip()[:_MAX_DETAIL],
-        )
-
-
-def _find_expected_input(refusal: str) -> str | None:
-    """Return the input that a server says to expect, if it is a single one."""
-    match = _EXPECTED_INPUTS.search(refusal)
-    return match[1].strip() if match and "," not in match[1] and match[1].strip() else None
-
-
-def _to_tensor(array: Any) -> Any:
-    if array.dtype == object:
-        return np.array(
-            ["" if item is None else item for item in array.reshape(-1)], object
-        ).reshape(array.shape)
-    return array.astype(np.float32) if array.dtype == np.float64 else array

@@ -32,14 +32,23 @@ from tracklight.errors import Message, UsageError, import_optional, list_similar
 
 
 class DataTable:
-    """The rows of a data set, as columns.
+    """The rows of a data set, as columns; `read_table` returns one.
+
+    Args:
+        columns: The columns.
+        row_count: The number of rows of a table without columns.
+        problems: Messages about what could not be read, such as rows beyond a limit.
 
     Attributes:
         columns: The columns by name. They must not be modified.
-        problems: Messages about what could not be read, such as rows beyond a limit.
 
     Raises:
         UsageError: The columns have different lengths.
+
+    Example:
+        >>> table = tracklight.what_if.read_table("people.csv")
+        >>> len(table), table.names
+        (32561, ('age', 'income'))
     """
 
     def __init__(
@@ -74,6 +83,7 @@ class DataTable:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
         return tuple(self.columns)
 
     @property

@@ -23,8 +23,8 @@ _EPSILON = 1e-6
 _MAX_ITEMS = 5_000_000
 
 #: Limits above which a statistic is marked, as in Facets.
-MISSING_LIMIT = 0.02
-ZEROS_LIMIT = 0.10
+MAX_MISSING_SHARE = 0.02
+MAX_ZERO_SHARE = 0.10
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,8 @@ class FeatureStatistics:
         """Statistics that deserve attention."""
         checks = {
             "empty": not self.count,
-            "missing": self.rows > 0 and self.missing / self.rows > MISSING_LIMIT,
-            "zeros": self.count > 0 and self.zeros / self.count > ZEROS_LIMIT,
+            "missing": self.rows > 0 and self.missing / self.rows > MAX_MISSING_SHARE,
+            "zeros": self.count > 0 and self.zeros / self.count > MAX_ZERO_SHARE,
             "infinite": self.infinite > 0,
         }
         return [name for name, is_present in checks.items() if is_present]
