@@ -149,7 +149,6 @@ EXTRAS = {
     "polars": Extra(("polars",), "tables for Polars"),
     "arrow": Extra(("pyarrow",), "tables for Arrow"),
     "parquet": Extra(("pyarrow",), "export to Parquet files"),
-    "images": Extra((), "part of the core install"),
     "keras": Extra(("keras",), "the Keras callback"),
     "notebook": Extra(("anywidget",), "live charts in notebook cells"),
     "projector": Extra(("h5py", "pyarrow"), "embeddings in HDF5 and Parquet files"),
@@ -235,7 +234,7 @@ def _check_extra(name: str, extra: Extra) -> Finding:
             f"pip install 'tracklight[{name}]'",
         )
     listed = ", ".join(f"{package} {found}" for package, found in versions.items())
-    return ok(f'extra "{name}"{f" ({listed})" if listed else ""}: {extra.purpose}')
+    return ok(f'extra "{name}" ({listed}): {extra.purpose}')
 
 
 def _find_version(package: str) -> str | None:
