@@ -226,6 +226,22 @@ _MIN_GAIN = 0.01
 _PUBLISH_EVERY = 10
 
 
+def _check_layout(dimensions: int, target_weight: float) -> None:
+    """Check the settings that t-SNE and UMAP have in common."""
+    if dimensions not in (2, 3):
+        raise UsageError(
+            "projector.invalid_dimensions",
+            "a layout must have 2 or 3 dimensions, not {dimensions}",
+            dimensions=dimensions,
+        )
+    if not 0 <= target_weight <= 1:
+        raise UsageError(
+            "projector.invalid_label_weight",
+            "the label weight must be from 0 to 1, not {target_weight}",
+            target_weight=target_weight,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class TsneSettings:
     """Settings of a layout. Equal settings and vectors give equal layouts."""
@@ -248,12 +264,7 @@ class TsneSettings:
         Raises:
             UsageError: A setting is out of range, or there are too few or too many points.
         """
-        if self.dimensions not in (2, 3):
-            raise UsageError(
-                "projector.invalid_dimensions",
-                "a layout must have 2 or 3 dimensions, not {dimensions}",
-                dimensions=self.dimensions,
-            )
+        _check_layout(self.dimensions, self.target_weight)
         if not 1 < self.perplexity <= 500:
             raise UsageError(
                 "projector.invalid_perplexity",
@@ -270,12 +281,6 @@ class TsneSettings:
             raise UsageError(
                 "projector.invalid_optimizer",
                 "early exaggeration must be at least 1, the learning rate positive",
-            )
-        if not 0 <= self.target_weight <= 1:
-            raise UsageError(
-                "projector.invalid_label_weight",
-                "the label weight must be from 0 to 1, not {target_weight}",
-                target_weight=self.target_weight,
             )
         if count < 3:
             raise UsageError(
@@ -384,12 +389,7 @@ class UmapSettings:
         Raises:
             UsageError: A setting is out of range, or there are too few or too many points.
         """
-        if self.dimensions not in (2, 3):
-            raise UsageError(
-                "projector.invalid_dimensions",
-                "a layout must have 2 or 3 dimensions, not {dimensions}",
-                dimensions=self.dimensions,
-            )
+        _check_layout(self.dimensions, self.target_weight)
         if not 2 <= self.n_neighbors <= 500:
             raise UsageError(
                 "projector.invalid_neighbors",
@@ -407,12 +407,6 @@ class UmapSettings:
                 "projector.invalid_epochs",
                 "epochs must be from 1 to 100000, not {epochs}",
                 epochs=self.epochs,
-            )
-        if not 0 <= self.target_weight <= 1:
-            raise UsageError(
-                "projector.invalid_label_weight",
-                "the label weight must be from 0 to 1, not {target_weight}",
-                target_weight=self.target_weight,
             )
         if count < 3:
             raise UsageError(
