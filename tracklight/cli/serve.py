@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from tracklight.analysis.debugger import DEFAULT_ALERT_KINDS, parse_alert_kinds
 from tracklight.analysis.source import DataAccess
 from tracklight.cli.logdir_arg import (
     check_positional_paths,
@@ -25,11 +26,7 @@ from tracklight.cli.logdir_arg import (
 )
 from tracklight.errors import UsageError
 from tracklight.logdir.object_store import METER
-from tracklight.server.alerts import (
-    DEFAULT_DEBUGGER_KINDS,
-    parse_debugger_kinds,
-    parse_rule,
-)
+from tracklight.server.alerts import parse_rule
 from tracklight.server.alerts.monitor import AlertSettings
 from tracklight.server.app import ALL_INTERFACES, AuthSettings, Settings
 from tracklight.server.middleware import AuditLog
@@ -154,7 +151,7 @@ def _parse_alerts(flags: Namespace) -> AlertSettings:
     return AlertSettings(
         tuple(rules),
         flags.alert_webhook,
-        DEFAULT_DEBUGGER_KINDS if kinds is None else parse_debugger_kinds(kinds),
+        DEFAULT_ALERT_KINDS if kinds is None else parse_alert_kinds(kinds),
     )
 
 

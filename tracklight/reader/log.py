@@ -88,7 +88,9 @@ class Log:
         self._tags.clear()
         return self._catalog.refresh()
 
-    def watch(self, interval_s: float = 1.0, timeout_s: float | None = None) -> Iterator[LogChanges]:
+    def watch(
+        self, interval_s: float = 1.0, timeout_s: float | None = None
+    ) -> Iterator[LogChanges]:
         """Refresh the log periodically and yield what has changed.
 
         Nothing is yielded while nothing changes. The contents at the time of the call are not

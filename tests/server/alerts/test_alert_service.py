@@ -12,12 +12,12 @@ from tests.archives import extract
 from tests.server.alerts.receiver import Receiver, receive
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.waiting import wait_until
-from tracklight.analysis.debugger import AlertKind
+from tracklight.analysis.debugger import DEFAULT_ALERT_KINDS, AlertKind
 from tracklight.debugger.recorder import Recorder, Schedule
 from tracklight.formats.tensor_health import STAT_INDEX, STATS, WatchedTensor
 from tracklight.index.catalog import Catalog
 from tracklight.logdir.access import parse_roots
-from tracklight.server.alerts import DEFAULT_DEBUGGER_KINDS, AlertRule
+from tracklight.server.alerts import AlertRule
 from tracklight.server.alerts.monitor import AlertSettings
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
@@ -121,7 +121,7 @@ def write_steps(recorder: Recorder, steps: range) -> None:
     recorder.writer.flush()
 
 
-@pytest.mark.parametrize("kinds", [DEFAULT_DEBUGGER_KINDS, frozenset({AlertKind.NAN})])
+@pytest.mark.parametrize("kinds", [DEFAULT_ALERT_KINDS, frozenset({AlertKind.NAN})])
 def test_dead_units_are_sent_without_a_rule(
     kinds: frozenset[AlertKind], receiver: Receiver, tmp_path: Path
 ) -> None:

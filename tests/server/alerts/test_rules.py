@@ -2,14 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tracklight.analysis.debugger import AlertKind
+from tracklight.analysis.debugger import AlertKind, parse_alert_kinds
 from tracklight.errors import UsageError
-from tracklight.server.alerts import (
-    AlertRule,
-    parse_debugger_kinds,
-    parse_rule,
-    validate_rule,
-)
+from tracklight.server.alerts import AlertRule, parse_rule, validate_rule
 
 
 @pytest.mark.parametrize(
@@ -49,8 +44,8 @@ def test_rule_without_number_is_invalid() -> None:
 
 
 def test_parses_kinds_of_debugger_alerts() -> None:
-    assert parse_debugger_kinds("all") == frozenset(AlertKind)
-    assert parse_debugger_kinds("none") == frozenset()
-    assert parse_debugger_kinds("nan, dead_units") == {AlertKind.NAN, AlertKind.DEAD_UNITS}
+    assert parse_alert_kinds("all") == frozenset(AlertKind)
+    assert parse_alert_kinds("none") == frozenset()
+    assert parse_alert_kinds("nan, dead_units") == {AlertKind.NAN, AlertKind.DEAD_UNITS}
     with pytest.raises(UsageError, match='no kind "nans"; write "all", "none" or some of nan, inf'):
-        parse_debugger_kinds("nans")
+        parse_alert_kinds("nans")

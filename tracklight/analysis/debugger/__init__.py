@@ -2,8 +2,9 @@
 
 `HealthAlert` and `RootCause` are the results that both sources have in common: dumps of
 TensorFlow's debugger (`dump`, `dump_rows`, `dump_analysis`), and recordings of
-``tracklight.debugger`` in event files (`recording`). `dump_comparison` compares two dumps, and
-`library` opens the dumps and recordings of a log.
+``tracklight.debugger`` in event files (`recording`). Here are also the sentences in which the
+server reports them. `dump_comparison` compares two dumps, and `library` opens the dumps and
+recordings of a log.
 
 May import `tracklight.formats`, `tracklight.logdir` and `tracklight.analysis.source`.
 """
@@ -15,7 +16,7 @@ from enum import Enum
 
 import msgspec
 
-from tracklight.errors import Message
+from tracklight.errors import Message, UsageError
 
 
 class AlertKind(str, Enum):
@@ -279,3 +280,87 @@ def find_hint(op_type: str, role: str = "") -> Message | None:
         if op_type and pattern.search(op_type):
             return hint
     return HINTS_BY_ROLE.get(role)
+
+
+# ---- notices of the server about dumps and recordings
+
+#: Tensors of another shape are normal for texts and images of different sizes.
+DEFAULT_ALERT_KINDS = frozenset(AlertKind) - {AlertKind.SHAPE_CHANGE}
+
+
+def describe_non_finite_tensors(source: str, step: int, count: int) -> Message:
+    """Describe a step of a recording at which tensors were not finite."""
+    return Message.format(
+        "alerts.non_finite_tensors",
+        "{run}: tensors with NaN or Inf at step {step:,}: {count:,}. See the Debugger",
+        run=source,
+        step=step,
+        count=count,
+    )
+
+
+def describe_non_finite_op(source: str, op: str) -> Message:
+    """Describe the first non-finite tensor of a dump."""
+    return Message.format(
+        "alerts.non_finite_dump",
+        '{run}: the output of "{op}" contains NaN or Inf. See the Debugger',
+        run=source,
+        op=op,
+    )
+
+
+_KIND_NAMES = {
+    AlertKind.OVERFLOW: Message("alerts.kind_overflow", "overflow"),
+    AlertKind.UNDERFLOW: Message("alerts.kind_underflow", "underflow"),
+    AlertKind.EXPLODING_GRADIENT: Message("alerts.kind_exploding_gradient", "exploding gradient"),
+    AlertKind.VANISHING_GRADIENT: Message("alerts.kind_vanishing_gradient", "vanishing gradient"),
+    AlertKind.DEAD_UNITS: Message("alerts.kind_dead_units", "dead units"),
+    AlertKind.CONSTANT_OUTPUT: Message("alerts.kind_constant_output", "constant output"),
+    AlertKind.LOSS_SCALE: Message("alerts.kind_loss_scale", "loss scale"),
+    AlertKind.SHAPE_CHANGE: Message("alerts.kind_shape_change", "shape change"),
+    AlertKind.RETRACING: Message("alerts.kind_retracing", "retracing"),
+}
+
+
+def describe_alert(source: str, alert: HealthAlert) -> Message:
+    """Describe a problem other than NaN and Inf in a dump or recording."""
+    args = {
+        "run": source,
+        "kind": _KIND_NAMES[alert.kind],
+        "name": alert.op_name or alert.op_type,
+        "detail": Message(alert.code, alert.message, dict(alert.args)),
+    }
+    if alert.step is None:
+        return Message.format(
+            "alerts.debugger_problem", '{run}: {kind}, "{name}". {detail} See the Debugger', **args
+        )
+    return Message.format(
+        "alerts.debugger_problem_at_step",
+        '{run}: {kind} at step {step:,}, "{name}". {detail} See the Debugger',
+        **args,
+        step=alert.step,
+    )
+
+
+def parse_alert_kinds(text: str) -> frozenset[AlertKind]:
+    """Parse kinds of alerts given on the command line: ``all``, ``none`` or names of kinds.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    words = {word.strip() for word in text.split(",")} - {""}
+    if words == {"all"}:
+        return frozenset(AlertKind)
+    known = {kind.value: kind for kind in AlertKind}
+    unknown = sorted(words - known.keys() - {"none"})
+    if unknown:
+        raise UsageError(
+            f'--debugger-alerts: there is no kind "{unknown[0]}"; write "all", "none" or some of '
+            + ", ".join(known)
+        )
+    return frozenset(known[word] for word in words if word != "none")
+
+
+def make_page_view(source: str) -> dict[str, str]:
+    """Return the URL parameters of the page that shows a dump or recording."""
+    return {"tab": "debugger", "debugger-run": source}

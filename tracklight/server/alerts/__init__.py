@@ -27,7 +27,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 import numpy as np
 
-from tracklight.analysis.debugger import AlertKind
+from tracklight.analysis.debugger import (
+    describe_alert,
+    describe_non_finite_op,
+    describe_non_finite_tensors,
+    make_page_view,
+)
 from tracklight.analysis.source import Sentence
 from tracklight.errors import Message, UsageError
 from tracklight.logdir import compile_series_pattern
@@ -65,8 +70,6 @@ BUILT_IN_RULES = (NON_FINITE_RULE,)
 DUMP_RULE_ID = "built-in-dump"
 #: Alerts about other problems in dumps and recordings; followed by their kind.
 HEALTH_RULE_PREFIX = "built-in-"
-#: Tensors of another shape are normal for texts and images of different sizes.
-DEFAULT_DEBUGGER_KINDS = frozenset(AlertKind) - {AlertKind.SHAPE_CHANGE}
 #: All tags that built-in rules match begin with this.
 BUILT_IN_TAG_PREFIX = "debugger/"
 
@@ -195,12 +198,8 @@ def describe_violation(
     """Describe which series violated a rule, and how."""
     series = {"run": run, "tag": tag, "step": point.step}
     if rule == NON_FINITE_RULE:
-        return Message.format(
-            "alerts.non_finite_tensors",
-            "{run}: tensors with NaN or Inf at step {step:,}: {count:,}. See the Debugger",
-            run=get_recording_name(run, tag),
-            step=point.step,
-            count=round(point.value),
+        return describe_non_finite_tensors(
+            get_recording_name(run, tag), point.step, round(point.value)
         )
     if rule.kind == "nan":
         if math.isnan(point.value):
@@ -244,80 +243,12 @@ def describe_violation(
     )
 
 
-def make_debugger_view(source: str) -> dict[str, str]:
-    """Return the URL parameters of the Debugger dashboard with a dump or recording."""
-    return {"tab": "debugger", "debugger-run": source}
-
-
 def get_recording_name(run: str, tag: str) -> str:
     """Return the name of the recording that a tag of `NON_FINITE_RULE` belongs to."""
     from tracklight.analysis.debugger.recording import RecordingKey
 
     match = re.match(r"debugger/rank(\d+)/", tag)
     return RecordingKey(run, int(match[1]) if match else 0).name
-
-
-def describe_dump(source: str, op: str) -> Message:
-    """Describe the first non-finite tensor of a dump."""
-    return Message.format(
-        "alerts.non_finite_dump",
-        '{run}: the output of "{op}" contains NaN or Inf. See the Debugger',
-        run=source,
-        op=op,
-    )
-
-
-_KIND_NAMES = {
-    AlertKind.OVERFLOW: Message("alerts.kind_overflow", "overflow"),
-    AlertKind.UNDERFLOW: Message("alerts.kind_underflow", "underflow"),
-    AlertKind.EXPLODING_GRADIENT: Message("alerts.kind_exploding_gradient", "exploding gradient"),
-    AlertKind.VANISHING_GRADIENT: Message("alerts.kind_vanishing_gradient", "vanishing gradient"),
-    AlertKind.DEAD_UNITS: Message("alerts.kind_dead_units", "dead units"),
-    AlertKind.CONSTANT_OUTPUT: Message("alerts.kind_constant_output", "constant output"),
-    AlertKind.LOSS_SCALE: Message("alerts.kind_loss_scale", "loss scale"),
-    AlertKind.SHAPE_CHANGE: Message("alerts.kind_shape_change", "shape change"),
-    AlertKind.RETRACING: Message("alerts.kind_retracing", "retracing"),
-}
-
-
-def describe_problem(problem: HealthProblem) -> Message:
-    """Describe a problem other than NaN and Inf in a dump or recording."""
-    alert = problem.alert
-    args = {
-        "run": problem.source,
-        "kind": _KIND_NAMES[alert.kind],
-        "name": alert.op_name or alert.op_type,
-        "detail": Message(alert.code, alert.message, dict(alert.args)),
-    }
-    if alert.step is None:
-        return Message.format(
-            "alerts.debugger_problem", '{run}: {kind}, "{name}". {detail} See the Debugger', **args
-        )
-    return Message.format(
-        "alerts.debugger_problem_at_step",
-        '{run}: {kind} at step {step:,}, "{name}". {detail} See the Debugger',
-        **args,
-        step=alert.step,
-    )
-
-
-def parse_debugger_kinds(text: str) -> frozenset[AlertKind]:
-    """Parse kinds of alerts given on the command line: ``all``, ``none`` or names of kinds.
-
-    Raises:
-        UsageError: There is no such kind.
-    """
-    words = {word.strip() for word in text.split(",")} - {""}
-    if words == {"all"}:
-        return frozenset(AlertKind)
-    known = {kind.value: kind for kind in AlertKind}
-    unknown = sorted(words - known.keys() - {"none"})
-    if unknown:
-        raise UsageError(
-            f'--debugger-alerts: there is no kind "{unknown[0]}"; write "all", "none" or some of '
-            + ", ".join(known)
-        )
-    return frozenset(known[word] for word in words if word != "none")
 
 
 def _compute_violations(rule: AlertRule, state: RuleState, points: Points) -> Bool:
@@ -411,31 +342,31 @@ class AlertLog:
             step=point.step,
             value=point.value,
             wall_time=point.wall_time,
-            view=make_debugger_view(get_recording_name(run, tag)) if is_built_in else {},
+            view=make_page_view(get_recording_name(run, tag)) if is_built_in else {},
         )
 
     def fire_dump(self, event: NonFiniteEvent, source: str) -> Alert:
         """Add the alert about NaN or Inf in the dump of the name ``source``."""
         return self._add(
             (DUMP_RULE_ID, source, event.op),
-            describe_dump(source, event.op),
+            describe_non_finite_op(source, event.op),
             run=event.run,
             step=None,
             value=event.value,
             wall_time=event.wall_time,
-            view=make_debugger_view(source),
+            view=make_page_view(source),
         )
 
     def fire_problem(self, problem: HealthProblem) -> Alert:
         """Add the alert about another problem in a dump or recording."""
         return self._add(
             _make_problem_key(problem),
-            describe_problem(problem),
+            describe_alert(problem.source, problem.alert),
             run=problem.run,
             step=problem.alert.step,
             value=float(problem.alert_count),
             wall_time=problem.alert.wall_time,
-            view=make_debugger_view(problem.source),
+            view=make_page_view(problem.source),
         )
 
     def resolve_problem(self, problem: HealthProblem) -> Iterator[Alert]:

@@ -22,13 +22,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tracklight.analysis.debugger import AlertKind
+from tracklight.analysis.debugger import DEFAULT_ALERT_KINDS, AlertKind
 from tracklight.errors import LogError, Message, UsageError
 from tracklight.logdir import compile_series_pattern
 from tracklight.server.alerts import (
     BUILT_IN_RULES,
     BUILT_IN_TAG_PREFIX,
-    DEFAULT_DEBUGGER_KINDS,
     Alert,
     AlertLog,
     AlertRule,
@@ -207,7 +206,7 @@ class AlertSettings:
     rules: tuple[AlertRule, ...] = ()
     webhook: str | None = None
     """URL that alerts are sent to."""
-    debugger_kinds: frozenset[AlertKind] = DEFAULT_DEBUGGER_KINDS
+    debugger_kinds: frozenset[AlertKind] = DEFAULT_ALERT_KINDS
     """Problems in dumps and recordings that raise an alert without a rule."""
 
 
