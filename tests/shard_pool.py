@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tracklight.index.cluster import CONCURRENCY_GROUPS, ShardActor, ShardSettings
+from tracklight.index.cluster import MAX_CONCURRENCY, ShardActor, ShardSettings
 from tracklight.index.cluster.connection import Cluster, ClusterAddress
 
 #: Every program of Ray imports ``jsonschema``, which imports ``rfc3987_syntax`` if it is installed,
@@ -64,8 +64,8 @@ class ShardPool:
 
     def take(self, settings: ShardSettings) -> Any:
         if not self._unused:
-            remote = self._ray.remote(concurrency_groups=CONCURRENCY_GROUPS)(ReusableShardActor)
-            actor = remote.options(num_cpus=0).remote()
+            remote = self._ray.remote(ReusableShardActor)
+            actor = remote.options(num_cpus=0, max_concurrency=MAX_CONCURRENCY).remote()
             self._all.append(actor)
             self._unused.append(actor)
         actor = self._unused.pop()

@@ -15,6 +15,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
@@ -374,25 +375,30 @@ class ClusterTasks:
     def run(
         self, function: Callable[..., T], *args: Any, progress: JobProgress, **options: Any
     ) -> T:
-        ray = self._cluster.ray
-        actor = (
-            ray.remote(TaskActor)
-            # Local shards share the machine's CPUs with everything else.
-            .options(num_cpus=0 if self._cluster.is_local else 1, max_concurrency=2)
-            .remote()
-        )
+        connection = self._cluster.connection
+        actor = None
         try:
-            reference = actor.run.remote(function, args, options)
+            actor = connection.call(self._create_actor)
+            reference = connection.call(actor.run.remote, function, args, options)
             self._follow(actor, reference, progress)
-            result: T = ray.get(reference).get()
-        except ray.exceptions.RayError as error:
+            outcome: Outcome = connection.get(reference)
+        except connection.exceptions.RayError as error:
             raise LogError(
                 "jobs.process_lost",
                 "the process of the cluster that computed this was lost; start it again",
             ) from error
         finally:
-            ray.kill(actor)
+            if actor is not None:
+                with suppress(connection.exceptions.RayError):
+                    connection.kill(actor)
+        result: T = outcome.get()
         return result
+
+    def _create_actor(self) -> Any:
+        # Local shards share the machine's CPUs with everything else.
+        num_cpus = 0 if self._cluster.is_local else 1
+        remote = self._cluster.ray.remote(TaskActor)
+        return remote.options(num_cpus=num_cpus, max_concurrency=2).remote()
 
     def _follow(self, actor: Any, reference: Any, progress: JobProgress) -> None:
         """Pass on the progress of a task until it has ended.
@@ -400,20 +406,20 @@ class ClusterTasks:
         Raises:
             JobCancelledError: The job has been cancelled.
         """
-        ray = self._cluster.ray
+        connection = self._cluster.connection
         revision, poll = 0, None
         has_started = False
-        while not ray.wait([reference], timeout=_POLL_S)[0]:
+        while not connection.has_ended(reference, _POLL_S):
             if progress.is_cancelled():
                 raise JobCancelledError("cancelled on the cluster")
             if poll is None:
-                poll = actor.poll.remote(revision)
-            if not ray.wait([poll], timeout=0)[0]:
+                poll = connection.call(actor.poll.remote, revision)
+            if not connection.has_ended(poll, 0):
                 # The actor may have to wait until a CPU is free.
                 if not has_started:
                     progress.report(_WAITING, 0, 0)
                 continue
-            state: TaskState = ray.get(poll)
+            state: TaskState = connection.get(poll)
             poll, has_started = None, True
             if state.stage:
                 progress.report(state.stage, state.done, state.total)

@@ -100,6 +100,10 @@ def _balance(assigned: dict[str, int], costs: Mapping[str, int], loads: list[int
 
 # ---- the process of a shard
 
+#: Threads of an actor. Every server has one refresh and up to eight queries at a time. Ray's
+#: concurrency groups would separate them, but cannot be used through Ray Client.
+MAX_CONCURRENCY = 32
+
 #: A client that was not heard from for so long is forgotten. Servers ask every two seconds.
 CLIENT_TIMEOUT_S = 120.0
 
@@ -175,8 +179,8 @@ class Client:
 class ShardActor:
     """A shard in a process of its own; created with ``ray.remote``.
 
-    Queries, refreshes and control methods run in separate threads (concurrency groups), so that a
-    query does not wait for a refresh.
+    Calls run in `MAX_CONCURRENCY` threads, so that a query does not wait for a refresh. Of several
+    refreshes, only one reads at a time.
 
     Args:
         settings: What the shard is created with.
@@ -196,6 +200,7 @@ class ShardActor:
         )
         self._shard = Shard(cache, settings.memory_bytes)
         self._lock = threading.Lock()
+        self._refresh_lock = threading.Lock()
         self._clients: dict[str, Client] = {}
         self._client_timeout_s = client_timeout_s
         self._closed = threading.Event()
@@ -203,7 +208,7 @@ class ShardActor:
             threading.Thread(target=self._wait_until_unused, args=(on_unused,), daemon=True).start()
 
     def describe(self, client: str) -> ActorState:
-        """Return which process this is; runs in the threads of queries, to notice if they hang."""
+        """Return which process this is; waits for a thread like a query, to notice if they hang."""
         with self._lock:
             self._forget_silent_clients()
             known = self._clients.get(client)
@@ -228,20 +233,23 @@ class ShardActor:
             removed: Runs to remove; None for all that are not in ``updated``.
         """
 
-        def read(client: Client) -> set[str]:
+        def read(client: Client) -> RefreshResult:
             for run in [*client.files] if removed is None else removed:
                 client.files.pop(run, None)
             client.files.update(updated)
             with self._lock:
                 clients = list(self._clients.values())
-            return self._shard.refresh(merge_files(it.files for it in clients))
+            changed = self._shard.refresh(merge_files(it.files for it in clients))
+            return self._make_result(client, changed)
 
-        return self._run(instance, lambda client: self._make_result(client, read(client)))
+        with self._refresh_lock:
+            return self._run(instance, read)
 
     def read_new(self, instance: str, files: Files) -> Outcome:
-        return self._run(
-            instance, lambda client: self._make_result(client, self._shard.read_new(files))
-        )
+        with self._refresh_lock:
+            return self._run(
+                instance, lambda client: self._make_result(client, self._shard.read_new(files))
+            )
 
     def query(self, instance: str, method: str, args: Sequence[Any]) -> Outcome:
         """Call a method of the shard."""
@@ -339,17 +347,3 @@ def _end_actor() -> None:
 
     _log.warning("no server uses this shard any more; it ends")
     ray.kill(ray.get_runtime_context().current_actor, no_restart=True)
-
-
-#: Threads of an actor by concurrency group.
-CONCURRENCY_GROUPS = {"refresh": 1, "query": 8, "control": 1}
-
-#: The concurrency group of each method.
-METHOD_GROUPS = {
-    "describe": "query",
-    "query": "query",
-    "refresh": "refresh",
-    "read_new": "refresh",
-    "progress": "control",
-    "close": "control",
-}

@@ -6,21 +6,25 @@ import logging
 import os
 import re
 import socket
-from collections.abc import Callable
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tracklight import __version__
 from tracklight.errors import UsageError, import_optional
 from tracklight.index.cluster import (
-    CONCURRENCY_GROUPS,
+    MAX_CONCURRENCY,
     ShardActor,
     ShardSettings,
     SharedShardActor,
 )
 from tracklight.index.cluster.remote_shard import (
     DEFAULT_QUERY_TIMEOUT_S,
+    Connection,
     RemoteShard,
     ShardMonitor,
 )
@@ -41,8 +45,25 @@ _LOCAL_OBJECT_STORE_BYTES = 256 << 20
 #: On a busy machine, Ray may not start within the 30 s that it gives itself.
 _LOCAL_ATTEMPTS = 3
 
+#: How often to check the connection if no shard answers, and to try to connect again.
+_CHECK_INTERVAL_S = 2.0
+_RECONNECT_INTERVAL_S = 5.0
+#: How long the head may take to list its nodes, and how long calls may take to end.
+_NODES_TIMEOUT_S = 30.0
+_CALLS_TIMEOUT_S = 120.0
+
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # Ray would start another cluster when it is used while there is no connection.
+    "RAY_ENABLE_AUTO_CONNECT": "0",
+    # Ray would end this process when its head was unreachable for a minute.
+    "RAY_gcs_rpc_server_reconnect_timeout_s": str(365 * 24 * 3600),
+}
+
 #: The namespace of the actors, in which servers find those of each other.
 _NAMESPACE = "tracklight"
+
+_log = logging.getLogger(__name__)
 
 _LOCAL = re.compile(r"local:(\d{1,4})")
 _REMOTE = re.compile(r"ray://[^\s/:]+:\d{1,5}")
@@ -103,12 +124,21 @@ class Cluster:
     ) -> None:
         self.address = address
         self.query_timeout_s = query_timeout_s
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
         self.ray: Any = import_optional("ray", "--cluster", "ray")
         self._is_owner = not self.ray.is_initialized()
         if self._is_owner:
             _connect(self.ray, address)
+        self._node = self._get_own_node()
         self.shards = address.shards or max(1, self._count_nodes())
         self._monitor: ShardMonitor | None = None
+        self._stopped = threading.Event()
+
+    @cached_property
+    def connection(self) -> Connection:
+        """Through which the shards and tasks use Ray."""
+        return Connection(self.ray)
 
     @property
     def is_local(self) -> bool:
@@ -132,7 +162,7 @@ class Cluster:
         """
         shards = [
             RemoteShard(
-                self.ray,
+                self.connection,
                 partial(self._create_actor, settings, number),
                 self.query_timeout_s,
                 on_change,
@@ -140,6 +170,7 @@ class Cluster:
             for number in range(self.shards)
         ]
         timeout_s = _START_TIMEOUT_S if self.is_local else _CLUSTER_START_TIMEOUT_S
+        self._stopped.clear()
         try:
             versions = {shard.start(timeout_s).version for shard in shards}
         except self.ray.exceptions.RayError as error:
@@ -152,6 +183,10 @@ class Cluster:
                 f"this server has {__version__}; install the same version on all nodes"
             )
         self._monitor = ShardMonitor(shards)
+        if self._is_owner:
+            threading.Thread(
+                target=self._watch, args=(shards,), name="tracklight-cluster", daemon=True
+            ).start()
         return shards
 
     def close(self) -> None:
@@ -160,6 +195,7 @@ class Cluster:
 
     def stop_monitor(self) -> None:
         """Stop replacing actors, before the shards are closed."""
+        self._stopped.set()
         if self._monitor is not None:
             self._monitor.close()
             self._monitor = None
@@ -171,6 +207,7 @@ class Cluster:
             "scheduling_strategy": "SPREAD",
             "max_restarts": -1,
             "max_task_retries": 0,
+            "max_concurrency": MAX_CONCURRENCY,
             "num_cpus": 0,
         }
         if not self.is_local:
@@ -183,12 +220,61 @@ class Cluster:
                 "lifetime": "detached",
                 "get_if_exists": True,
             }
-        remote = self.ray.remote(concurrency_groups=CONCURRENCY_GROUPS)(kind)
-        return remote.options(**options).remote(settings)
+        return self.ray.remote(kind).options(**options).remote(settings)
 
     def make_actor_name(self, settings: ShardSettings, number: int) -> str:
         """Return the name by which servers with the same settings find the same shard."""
         return f"shard-{hash_key(repr((settings, self.shards, __version__)))}-{number}"
+
+    def _watch(self, shards: Sequence[RemoteShard]) -> None:
+        """Connect again when the cluster has ended or its head has been restarted."""
+        while not self._stopped.wait(_CHECK_INTERVAL_S):
+            if any(shard.state is not None for shard in shards) or self._is_connected():
+                continue
+            _log.warning("--cluster %s: Ray is lost; connecting again", self.address.text)
+            self.connection.close(_CALLS_TIMEOUT_S)
+            while not self._stopped.is_set():
+                try:
+                    self._reconnect(shards)
+                except Exception as error:  # of many kinds, see _connect
+                    _log.info("--cluster %s: not connected: %s", self.address.text, error)
+                    self._stopped.wait(_RECONNECT_INTERVAL_S)
+                else:
+                    _log.warning("--cluster %s: connected again", self.address.text)
+                    self.connection.open()
+                    break
+
+    def _reconnect(self, shards: Sequence[RemoteShard]) -> None:
+        self.ray.shutdown()
+        _connect(self.ray, self.address)
+        self._node = self._get_own_node()
+        for shard in shards:
+            shard.create_actor()
+
+    def _get_own_node(self) -> tuple[str, str]:
+        """Return the node through which this process uses Ray, and the address of the head."""
+        context = self.ray.get_runtime_context()
+        return context.get_node_id(), context.gcs_address
+
+    def _is_connected(self) -> bool:
+        """Return whether the head answers and knows the node of this process."""
+        node, head = self._node
+        if self.address.is_local or self.address.text == "auto":
+            try:
+                _connect_to(head)
+            except OSError:
+                return False
+        nodes: list[Any] = []
+
+        def list_nodes() -> None:
+            with suppress(Exception):  # of many kinds: RayError, RpcError, ConnectionError …
+                nodes.extend(self.ray.nodes())
+
+        # It never returns if the head has been replaced.
+        thread = threading.Thread(target=list_nodes, daemon=True)
+        thread.start()
+        thread.join(_NODES_TIMEOUT_S)
+        return any(it["Alive"] and it["NodeID"] == node for it in nodes)
 
     def _count_nodes(self) -> int:
         """Count the nodes that have a CPU for a shard; the head often offers none."""
@@ -201,7 +287,6 @@ class Cluster:
 
 
 def _connect(ray: Any, address: ClusterAddress) -> None:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address.is_local:
         # With the niceness of 15 that Ray gives to workers, shards answer late on a busy machine.
@@ -215,6 +300,8 @@ def _connect(ray: Any, address: ClusterAddress) -> None:
     else:
         _check_reachable(address)
         options |= {"address": address.text, "namespace": _NAMESPACE}
+    # The error says the same.
+    warnings.filterwarnings("ignore", "Ray Client connection timed out")
     attempts = _LOCAL_ATTEMPTS if address.is_local else 1
     for attempt in range(1, attempts + 1):
         try:
@@ -233,15 +320,19 @@ def _check_reachable(address: ClusterAddress) -> None:
         UsageError: There is nothing.
     """
     text = os.environ.get("RAY_ADDRESS", "") if address.text == "auto" else address.text
-    host, _, port = text.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
+    place = text.removeprefix("ray://")
+    if not place.rpartition(":")[2].isdigit():
         return  # Ray looks for a cluster on this machine
     try:
-        socket.create_connection((host, int(port)), _CONNECT_TIMEOUT_S).close()
+        _connect_to(place)
     except OSError as error:
-        raise UsageError(
-            f"--cluster {address.text}: there is no Ray cluster at {host}:{port}"
-        ) from error
+        raise UsageError(f"--cluster {address.text}: there is no Ray cluster at {place}") from error
+
+
+def _connect_to(place: str) -> None:
+    """Raise OSError if nothing listens at ``HOST:PORT``."""
+    host, _, port = place.rpartition(":")
+    socket.create_connection((host, int(port)), _CONNECT_TIMEOUT_S).close()
 
 
 def _explain_connection(error: Exception, ray: Any, address: ClusterAddress) -> str:

@@ -13,13 +13,13 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from tracklight.errors import Message, UnavailableError
 from tracklight.index.aggregation import CurveReduction
 from tracklight.index.cluster import (
-    METHOD_GROUPS,
     ActorState,
     Outcome,
     RefreshResult,
@@ -53,17 +53,130 @@ _RETRY_INTERVAL_S = 0.2
 _CLOSE_TIMEOUT_S = 10.0
 _PROGRESS_INTERVAL_S = 0.25
 
+#: A run that has ended so many processes of its shard is not read any more.
+_MAX_CRASHES = 3
+_SUSPECT_BATCHES = 8
+
 #: Names of missing runs in a message.
 _MAX_LISTED_RUNS = 10
 
 _log = logging.getLogger(__name__)
 
 
+class Connection:
+    """Calls of Ray, which end with an error of Ray while this process is not connected.
+
+    Args:
+        ray: The module.
+    """
+
+    def __init__(self, ray: Any) -> None:
+        self.ray = ray
+        self.exceptions = ray.exceptions
+        self._condition = threading.Condition()
+        self._calls = 0
+        self._is_open = True
+
+    def call(self, function: Callable[..., R], *args: Any, **options: Any) -> R:
+        """Call a function of Ray, and raise its own error if the connection is lost.
+
+        Ray Client raises ConnectionError at first, and plain exceptions after that.
+        """
+        with self._condition:
+            if not self._is_open:
+                raise self.exceptions.RaySystemError("there is no connection to the cluster")
+            self._calls += 1
+        try:
+            return function(*args, **options)
+        except self.exceptions.RayError:
+            raise
+        except Exception as error:
+            is_lost = isinstance(error, ConnectionError) or not self.ray.is_initialized()
+            if is_lost or type(error) is Exception:
+                raise self.exceptions.RaySystemError(str(error)) from error
+            raise
+        finally:
+            with self._condition:
+                self._calls -= 1
+                self._condition.notify_all()
+
+    def get(self, reference: Any, timeout: float | None = None) -> Any:
+        return self.call(self.ray.get, reference, timeout=timeout)
+
+    def has_ended(self, reference: Any, timeout_s: float) -> bool:
+        """Wait for a call of an actor; return whether it has ended."""
+        return bool(self.call(self.ray.wait, [reference], timeout=timeout_s)[0])
+
+    def kill(self, actor: Any) -> None:
+        self.call(self.ray.kill, actor)
+
+    def close(self, timeout_s: float) -> None:
+        """Refuse calls from now on, and wait until those that were started have ended."""
+        with self._condition:
+            self._is_open = False
+            self._condition.wait_for(lambda: self._calls == 0, timeout_s)
+
+    def open(self) -> None:
+        """Allow calls again."""
+        with self._condition:
+            self._is_open = True
+
+
+class CrashIsolation:
+    """Finds the run that ends the process of a shard whenever it is read, and excludes it.
+
+    After a crash, the runs that were read at that moment are suspects, which are read in several
+    batches. The next crash leaves one batch, until a single run has ended three processes.
+    """
+
+    def __init__(self) -> None:
+        self.excluded: frozenset[str] = frozenset()
+        self._suspects: frozenset[str] = frozenset()
+        self._reading: frozenset[str] = frozenset()
+        #: How many processes in a row ended while they read the suspects.
+        self._crashes = 0
+
+    def split(self, runs: Collection[str]) -> list[list[str]]:
+        """Divide runs into the batches in which they should be read."""
+        suspects = [run for run in runs if run in self._suspects]
+        others = [run for run in runs if run not in self._suspects]
+        size = max(1, -(-len(suspects) // _SUSPECT_BATCHES))
+        batches = [suspects[start : start + size] for start in range(0, len(suspects), size)]
+        return [others, *batches] if others or not batches else batches
+
+    def begin(self, runs: Iterable[str]) -> None:
+        """Note which runs are being read from now on."""
+        self._reading = frozenset(runs) - self.excluded
+
+    def end(self) -> None:
+        """Note that none is being read."""
+        self._reading = frozenset()
+
+    def clear(self) -> None:
+        """Note that all runs have been read."""
+        self._reading = self._suspects = frozenset()
+        self._crashes = 0
+
+    def crash(self) -> str | None:
+        """Note that the process has ended; return the run that is excluded because of it."""
+        reading = self._reading
+        if not reading:
+            return None
+        self._crashes = self._crashes + 1 if reading <= self._suspects else 1
+        is_same = reading == self._suspects
+        self._suspects, self._reading = reading, frozenset()
+        if len(reading) > 1 or not is_same or self._crashes < _MAX_CRASHES:
+            return None
+        self.excluded |= reading
+        self.clear()
+        return next(iter(reading))
+
+
 class RemoteShard:
     """Some runs of a log in another process; has the methods of `Shard`.
 
     Args:
-        ray: The module.
+        connection: The connection to Ray.
         create_actor: Starts the actor and returns its handle.
         query_timeout_s: How long a query may take before the shard counts as unavailable.
         on_change: Called when the shard becomes unavailable or available again.
@@ -71,12 +184,12 @@ class RemoteShard:
 
     def __init__(
         self,
-        ray: Any,
+        connection: Connection,
         create_actor: Callable[[], Any],
         query_timeout_s: float,
         on_change: Callable[[], None],
     ) -> None:
-        self._ray = ray
+        self._ray = connection
         self._create_actor = create_actor
         self._query_timeout_s = query_timeout_s
         self._on_change = on_change
@@ -97,6 +210,7 @@ class RemoteShard:
         self._run_infos_version = -1
         self._is_refreshing = False
         self._read_again: set[str] = set()
+        self._crashes = CrashIsolation()
         self._problems: tuple[Message, ...] = ()
         self._progress = Progress(0, 0, 0, 0)
 
@@ -131,7 +245,10 @@ class RemoteShard:
             self._lose("it is restarting")
         except self._ray.exceptions.RayActorError as error:
             self._lose(error)
-            self._replace_actor()
+            try:
+                self._ray.call(self.create_actor)
+            except self._ray.exceptions.RayError as failure:
+                _log.warning("a shard could not be started again: %s", failure)
         except self._ray.exceptions.RayError as error:
             self._lose(error)
         else:
@@ -143,6 +260,10 @@ class RemoteShard:
             elif not self._is_available:
                 self._set_available()
 
+    def create_actor(self) -> None:
+        """Create another actor, because Ray has given this one up or is a new cluster."""
+        self._actor = self._create_actor()
+
     def close(self) -> None:
         """Give the shard up; its actor ends, unless other servers use it."""
         instance = "" if self._state is None else self._state.instance
@@ -152,7 +273,8 @@ class RemoteShard:
         except self._ray.exceptions.RayError as error:
             _log.warning("a shard could not store its cache: %s", error)
         if is_unused:
-            self._ray.kill(self._actor)
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.kill(self._actor)
 
     def list_held_runs(self) -> tuple[str, ...]:
         """Return the runs that the actor has for other servers as well; none if it is lost."""
@@ -175,6 +297,7 @@ class RemoteShard:
             The names of the runs that changed, including those that a new actor read again. If the
             shard is unavailable, the runs are read once it is available.
         """
+        runs = self._without_excluded(runs)
         with self._lock:
             self._assigned = dict(runs)
             if not self._is_available:
@@ -192,7 +315,7 @@ class RemoteShard:
             return changed
 
     def read_new(self, found: Iterable[DiscoveredFile]) -> set[str]:
-        files = list(found)
+        files = [file for file in found if file.run not in self._crashes.excluded]
         with self._lock:
             if not self._is_available:
                 self._assigned = merge_files([self._assigned, *({it.run: [it]} for it in files)])
@@ -208,9 +331,19 @@ class RemoteShard:
     @property
     def problems(self) -> tuple[Message, ...]:
         """Messages about files that could not be read, and about runs that are unavailable."""
-        missing = self.missing_runs
+        missing, problems = self.missing_runs, list(self._problems)
+        for run in sorted(self._crashes.excluded & self._assigned.keys()):
+            problems.append(
+                Message.format(
+                    "cluster.excluded_run",
+                    'run "{run}" is not read any more, because the process of its shard ended '
+                    "{count} times while reading it; restart tracklight to try again",
+                    run=run,
+                    count=_MAX_CRASHES,
+                )
+            )
         if not missing:
-            return self._problems
+            return tuple(problems)
         names = ", ".join(missing[:_MAX_LISTED_RUNS])
         more = len(missing) - _MAX_LISTED_RUNS
         message = Message.format(
@@ -219,7 +352,7 @@ class RemoteShard:
             count=len(missing),
             runs=f"{names}, … (+{more})" if more > 0 else names,
         )
-        return (*self._problems, message)
+        return (*problems, message)
 
     # ---- queries; see `Catalog`
 
@@ -285,8 +418,7 @@ class RemoteShard:
 
     def _start(self, method: str, *args: object) -> Any:
         """Call a method of the actor and return the reference to its result."""
-        remote = getattr(self._actor, method)
-        return remote.options(concurrency_group=METHOD_GROUPS[method]).remote(*args)
+        return self._ray.call(getattr(self._actor, method).remote, *args)
 
     def _query(self, method: str, *args: object) -> Any:
         state = self.state
@@ -311,14 +443,21 @@ class RemoteShard:
         if state is None:
             self._must_read_all = True
             return set()
+        self._crashes.begin(self._assigned)
         try:
-            return self._wait(state.instance, self._start(method, state.instance, *args))
+            changed = self._wait(state.instance, self._start(method, state.instance, *args))
         except StaleInstanceError:
             self._lose("it was restarted")
         except self._ray.exceptions.RayError as error:
             # The call may or may not have reached the actor.
             self._must_read_all = True
             self._lose(self._describe(error))
+            self._note_crash(error)
+        else:
+            self._crashes.clear()
+            return changed
+        finally:
+            self._crashes.end()
         return set()
 
     def _wait(self, instance: str, reference: Any) -> set[str]:
@@ -329,7 +468,7 @@ class RemoteShard:
         """
         self._is_refreshing = True
         try:
-            while not self._ray.wait([reference], timeout=_PROGRESS_INTERVAL_S)[0]:
+            while not self._ray.has_ended(reference, _PROGRESS_INTERVAL_S):
                 self._progress = self._ray.get(
                     self._start("progress", instance), timeout=self._query_timeout_s
                 )
@@ -347,13 +486,19 @@ class RemoteShard:
         with self._refresh_lock:
             sent: Mapping[str, Sequence[DiscoveredFile]] | None = None
             while True:
-                assigned = self._assigned
+                with self._lock:
+                    assigned = self._assigned = self._without_excluded(self._assigned)
                 updated, removed = _compare_runs(sent, assigned)
                 try:
-                    reference = self._start("refresh", state.instance, updated, removed)
-                    self._wait(state.instance, reference)
-                except (StaleInstanceError, self._ray.exceptions.RayError):
-                    return  # it ended as well, or is too slow; the next check tries again
+                    self._read_batches(state.instance, updated, removed)
+                except StaleInstanceError:
+                    return
+                except self._ray.exceptions.RayError as error:
+                    # It ended as well, or is too slow; the next check tries again.
+                    self._note_crash(error)
+                    return
+                finally:
+                    self._crashes.end()
                 sent = assigned
                 with self._lock:
                     if assigned is self._assigned:  # not replaced meanwhile
@@ -363,20 +508,44 @@ class RemoteShard:
                         self._must_read_all = False
                         self._is_available = True
                         self._failed.clear()
+                        self._crashes.clear()
                         break
         self._on_change()
+
+    def _read_batches(
+        self,
+        instance: str,
+        updated: Mapping[str, Sequence[DiscoveredFile]],
+        removed: Sequence[str] | None,
+    ) -> None:
+        """Let an instance read runs: all at once, unless one of them may end its process."""
+        for batch in self._crashes.split(updated):
+            self._crashes.begin(batch)
+            files = {run: updated[run] for run in batch}
+            self._wait(instance, self._start("refresh", instance, files, removed))
+            removed = ()
+
+    def _note_crash(self, error: Exception) -> None:
+        """Find out which run ended the process, unless it is too slow or the connection is lost."""
+        exceptions = self._ray.exceptions
+        if isinstance(error, (exceptions.GetTimeoutError, exceptions.RaySystemError)):
+            return
+        run = self._crashes.crash()
+        if run is not None:
+            _log.warning("the process of a shard always ends while it reads this run: %s", run)
+            self._on_change()
+
+    def _without_excluded(
+        self, runs: Mapping[str, Sequence[DiscoveredFile]]
+    ) -> dict[str, Sequence[DiscoveredFile]]:
+        """Return the runs, those that are excluded without files."""
+        excluded = self._crashes.excluded
+        return {run: () if run in excluded else files for run, files in runs.items()}
 
     def _describe(self, error: Exception) -> str:
         if isinstance(error, self._ray.exceptions.GetTimeoutError):
             return f"it did not answer within {self._query_timeout_s:g} s"
         return str(error)
-
-    def _replace_actor(self) -> None:
-        """Create another actor, because Ray has given this one up."""
-        try:
-            self._actor = self._create_actor()
-        except self._ray.exceptions.RayError as error:
-            _log.warning("a shard could not be started again: %s", error)
 
     def _lose(self, reason: object) -> None:
         with self._lock:
