@@ -2,8 +2,9 @@
 
 The unit of the tables is a *layer*: a folder or module directly below ``tracklight/`` (or
 ``web/src/``). Each row lists the layers that one layer may import. Imports inside functions count
-too. The Python package must also have no import cycles between modules, at most `MAX_LEVELS`
-layers on top of each other, and at most `MAX_MODULES` modules in a package.
+too. Modules must not import each other in a cycle; on the page, type-only and lazy imports count.
+The Python package must also have at most `MAX_LEVELS` layers on top of each other, and at most
+`MAX_MODULES` modules in a package.
 """
 
 from __future__ import annotations
@@ -248,17 +249,42 @@ def list_size_violations(folder: Path) -> list[str]:
 
 def iter_web_imports(sources: Path) -> Iterator[Import]:
     """Yield the imports between files of the page, by relative path."""
-    for path in sorted([*sources.rglob("*.ts"), *sources.rglob("*.svelte")]):
-        relative = path.relative_to(sources)
-        text = path.read_text(encoding="utf-8")
-        for match in WEB_IMPORT.finditer(text):
-            name = match[1] or match[2]
-            if name.startswith("."):
-                target = posixpath.normpath(f"{relative.parent.as_posix()}/{name}")
-                line = text.count("\n", 0, match.end()) + 1
-                if _web_layer(target) in WEB_COMMON:
-                    continue
-                yield Import(f"{path}:{line}", _web_layer(relative.as_posix()), _web_layer(target))
+    for file in _list_web_files(sources):
+        for line, target in _iter_web_targets(sources, file):
+            if _web_layer(target) not in WEB_COMMON:
+                yield Import(f"{sources / file}:{line}", _web_layer(file), _web_layer(target))
+
+
+def find_web_cycle(sources: Path) -> list[str] | None:
+    """Return files of the page that import each other in a circle, or None.
+
+    A component that imports itself is recursive, which is no cycle.
+    """
+    files = set(_list_web_files(sources))
+    graph: dict[str, set[str]] = {}
+    for file in files:
+        targets = {
+            name
+            for _, target in _iter_web_targets(sources, file)
+            for name in (target, f"{target}.ts")
+        }
+        graph[file] = targets & files - {file}
+    return _find_cycle(graph)
+
+
+def _list_web_files(sources: Path) -> list[str]:
+    paths = [*sources.rglob("*.ts"), *sources.rglob("*.svelte")]
+    return sorted(path.relative_to(sources).as_posix() for path in paths)
+
+
+def _iter_web_targets(sources: Path, file: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the path of every relative import of a file."""
+    text = (sources / file).read_text(encoding="utf-8")
+    for match in WEB_IMPORT.finditer(text):
+        name = match[1] or match[2]
+        if name.startswith("."):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(file), name))
+            yield text.count("\n", 0, match.end()) + 1, target
 
 
 def _web_layer(path: str) -> str:
@@ -276,8 +302,9 @@ def main() -> None:
         *list_violations(iter_web_imports(ROOT / "web" / "src"), WEB),
         *list_size_violations(package),
     ]
-    if cycle := find_module_cycle(package):
-        violations.append("import cycle: " + " -> ".join(cycle))
+    for cycle in (find_module_cycle(package), find_web_cycle(ROOT / "web" / "src")):
+        if cycle:
+            violations.append("import cycle: " + " -> ".join(cycle))
     if (levels := count_levels(PYTHON)) > MAX_LEVELS:
         violations.append(f"{levels} levels of layers, at most {MAX_LEVELS}")
     for violation in violations:

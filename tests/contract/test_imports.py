@@ -15,6 +15,7 @@ from tools.check_imports import (
     WEB,
     count_levels,
     find_module_cycle,
+    find_web_cycle,
     iter_python_imports,
     iter_web_imports,
     list_size_violations,
@@ -62,6 +63,10 @@ def test_page_follows_the_table() -> None:
 
 def test_package_has_no_import_cycle() -> None:
     assert find_module_cycle(PACKAGE) is None
+
+
+def test_page_has_no_import_cycle() -> None:
+    assert find_web_cycle(check_imports.ROOT / "web" / "src") is None
 
 
 def test_package_is_shallow() -> None:
@@ -144,3 +149,28 @@ def test_reports_a_forbidden_web_import(
 def test_allows_web_imports_of_the_table(write_file: WriteFile) -> None:
     text = "import { mount } from 'svelte';\nimport App from './shell/App.svelte';"
     assert list_violations(iter_web_imports(write_file("app.ts", text)), WEB) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import type { Line } from './line-chart.svelte';",
+        "const chart = import('./line-chart.svelte');",
+        "export { draw } from './line-chart.svelte';",
+    ],
+)
+def test_reports_a_web_import_cycle(write_file: WriteFile, text: str) -> None:
+    write_file("charts/line-chart.svelte.ts", "import Card from '../cards/Card.svelte';")
+    write_file("cards/Card.svelte", "<script>import { x } from '../charts/line';</script>")
+    tree = write_file("charts/line.ts", text)
+    assert find_web_cycle(tree) == [
+        "cards/Card.svelte",
+        "charts/line.ts",
+        "charts/line-chart.svelte.ts",
+        "cards/Card.svelte",
+    ]
+
+
+def test_allows_a_recursive_component(write_file: WriteFile) -> None:
+    tree = write_file("cards/Tree.svelte", "<script>import Tree from './Tree.svelte';</script>")
+    assert find_web_cycle(tree) is None

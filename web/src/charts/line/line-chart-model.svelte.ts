@@ -25,9 +25,13 @@ import {
   type HasX,
   type LineOverlay,
   measureEndLabels,
-  type OverlayLabel,
 } from './line-overlay';
-import { findAnnotationAt, findMarkerAt, getAnnotationSpace } from './line-renderer';
+import {
+  findAnnotationAt,
+  findMarkerAt,
+  getAnnotationSpace,
+  type PlacedLabel,
+} from './line-renderer';
 
 const NO_LABELS: EndLabels = new Map();
 const UNLIMITED: AxisLimits = { low: null, high: null };
@@ -40,7 +44,7 @@ export class ChartModel {
   /** The line nearest to the pointer. */
   nearestLineId = $state<string | null>(null);
   /** Text of the hovered marker or annotation. */
-  hoverLabel = $state.raw<OverlayLabel | null>(null);
+  hoverLabel = $state.raw<PlacedLabel | null>(null);
   drag = $state.raw<{ readonly from: Point; readonly to: Point } | null>(null);
   readonly #getProps: () => LineChartProps;
   readonly #zoom: () => ChartViewport | null;
@@ -154,7 +158,7 @@ export function makeLineGestures(
   };
 }
 
-function findLabelAt({ content, layout }: ChartModel, at: Point): OverlayLabel | null {
+function findLabelAt({ content, layout }: ChartModel, at: Point): PlacedLabel | null {
   return (
     findMarkerAt(content.lines, layout, at) ?? findAnnotationAt(content.annotations, layout, at)
   );

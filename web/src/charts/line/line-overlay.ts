@@ -22,7 +22,7 @@ import {
   type Renderer,
 } from '../renderer/renderer';
 import type { Band, HoverPoint, Line, NumberArray, NumberRange } from '../types';
-import { drawLine, findVisibleRange, getYScale } from './line-renderer';
+import { drawLine, findVisibleRange, getYScale, type PlacedLabel } from './line-renderer';
 
 interface LineValue {
   readonly id: string;
@@ -130,13 +130,6 @@ function findNeighbor(column: NumberArray, x: number, rising: boolean): number |
   return column[at - 1];
 }
 
-/** A label at a position in pixels. */
-export interface OverlayLabel {
-  readonly text: string;
-  readonly x: number;
-  readonly y: number;
-}
-
 /** What is drawn above the lines and follows the pointer. */
 export interface LineOverlay {
   /** The hovered x, in this chart or in a linked one. */
@@ -146,7 +139,7 @@ export interface LineOverlay {
   readonly hoverPoints: readonly HoverPoint[];
   /** The rectangle being dragged, in pixels. */
   readonly dragRect: Rect | null;
-  readonly label: OverlayLabel | null;
+  readonly label: PlacedLabel | null;
   readonly highlighted: readonly Line[];
   /** Whether other lines are dimmed. */
   readonly dimsOthers: boolean;
@@ -211,7 +204,7 @@ function drawPinnedLabel(
 function drawHoverLabel(
   renderer: Renderer,
   { plotArea, size }: PlotLayout,
-  { text, x, y }: OverlayLabel,
+  { text, x, y }: PlacedLabel,
   theme: ChartTheme,
 ): void {
   const isLow = y > plotArea.top + CHIP_HEIGHT_PX * 2;

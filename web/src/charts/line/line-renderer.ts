@@ -29,12 +29,18 @@ import type {
   PointMarker,
   ReferenceLine,
 } from '../types';
-import type { OverlayLabel } from './line-overlay';
 
 const MARKER_SIZE_PX = 4;
 const LAST_DOT_RADIUS_PX = 2.5;
 /** Maximum distance of the pointer to a marker. */
 const MARKER_REACH_PX = 8;
+
+/** A label at a position in pixels. */
+export interface PlacedLabel {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+}
 
 /** A marker and its position in pixels. */
 interface PlacedMarker {
@@ -59,8 +65,8 @@ export function findMarkerAt(
   lines: readonly Line[],
   layout: PlotLayout,
   at: Point,
-): OverlayLabel | null {
-  let best: OverlayLabel | null = null;
+): PlacedLabel | null {
+  let best: PlacedLabel | null = null;
   let least = MARKER_REACH_PX;
   for (const { marker, x, y } of iterPlacedMarkers(lines, layout)) {
     const distance = Math.hypot(x - at.x, y - at.y);
@@ -175,7 +181,7 @@ export function findAnnotationAt(
   annotations: readonly Annotation[],
   { x, plotArea }: PlotLayout,
   at: Point,
-): OverlayLabel | null {
+): PlacedLabel | null {
   const near = annotations.find(
     ({ x: value }) => Math.abs(x.scale.toPixel(value) - at.x) <= ANNOTATION_REACH_PX,
   );

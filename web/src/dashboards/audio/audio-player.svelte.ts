@@ -1,8 +1,7 @@
 import { untrack } from 'svelte';
 
 import type { NumberRange } from '../../charts/types';
-import type { Context } from '../../plugin/context';
-import type { AudioSettings } from './audio-state.svelte';
+import type { Context, Param } from '../../plugin/context';
 import * as m from '../../catalog/audio';
 
 /**
@@ -80,6 +79,17 @@ const MAX_AUDIO_ELEMENTS = 4;
 /** A clip this close to its end starts from the beginning. */
 const END_TOLERANCE_S = 0.02;
 
+/** The settings that playback follows. */
+interface PlaybackSettings {
+  /** In seconds, saved when playback stops. */
+  readonly position: Param<number | null>;
+  readonly loop: Param<boolean>;
+  /** The time range that is repeated; null: the whole clip. */
+  readonly loopRange: Param<NumberRange | null>;
+  /** From 0 to 1. */
+  readonly volume: Param<number>;
+}
+
 /** Plays one clip at a time. The clip can be replaced during playback; the position stays. */
 export class AudioPlayer {
   playing = $state(false);
@@ -87,12 +97,12 @@ export class AudioPlayer {
   position = $state(0);
   /** Why the browser cannot play the clip. */
   error = $state<string | null>(null);
-  readonly #settings: AudioSettings;
+  readonly #settings: PlaybackSettings;
   readonly #pool: AudioElementPool;
   #path: string | null = null;
   #frame = 0;
 
-  constructor({ api }: Context, settings: AudioSettings) {
+  constructor({ api }: Context, settings: PlaybackSettings) {
     this.#settings = settings;
     this.#pool = new AudioElementPool(
       (path) => api.fileUrl(path),

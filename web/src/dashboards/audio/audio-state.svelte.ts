@@ -17,13 +17,12 @@ import {
 } from '../../cards/steps/step-selection.svelte';
 import * as m from '../../catalog/audio';
 import * as common from '../../catalog/common';
-import type { FrequencyScaleType } from '../../charts/audio/audio-layout';
 import type { NumberRange } from '../../charts/types';
 import { choice, type Codec, flag, list, number, optionalNumber, range } from '../../lib/codecs';
 import type { Context, Shortcut } from '../../plugin/context';
 import { AudioPlayer } from './audio-player.svelte';
 import { AudioDecoder } from './browser-decoding';
-import { type AudioFormat, clipPath } from './query';
+import { type AudioFormat, clipPath, type SpectrogramMode } from './query';
 
 export type CompareSide = 'a' | 'b';
 
@@ -41,7 +40,7 @@ class AudioCardGrid extends TagGridState {
 export class AudioState {
   readonly context: Context;
   readonly cardGrid: AudioCardGrid;
-  readonly settings: AudioSettings;
+  readonly settings: ReturnType<typeof createAudioSettings>;
   readonly stepSelection: StepSelection;
   readonly stepLoader: StepsQuery;
   readonly player: AudioPlayer;
@@ -292,9 +291,6 @@ export function isSameClip(one: ClipRef | null, other: ClipRef | null): boolean 
   return isSameClipSlot(one, other) && one?.step === other?.step;
 }
 
-/** Frequency scale of the spectrograms below the waveforms. */
-export type SpectrogramMode = 'off' | FrequencyScaleType;
-
 const SPECTROGRAM_MODES: readonly SpectrogramMode[] = ['off', 'mel', 'log', 'linear'];
 const DEFAULT_RANGE_DB = 80;
 const DEFAULT_VOLUME = 0.8;
@@ -304,8 +300,6 @@ const zoomsCodec = perCardCodec<NumberRange>(
   ([text = '']) => range.parse(text),
   (timeRange) => [range.format(timeRange)],
 );
-
-export type AudioSettings = ReturnType<typeof createAudioSettings>;
 
 /** Settings of the dashboard: in the URL, except for dynamic range and volume. */
 export function createAudioSettings({ url, preferences }: Pick<Context, 'url' | 'preferences'>) {

@@ -7,7 +7,6 @@ import { defineQuery } from '../../api/query-definition';
 import type { ClipRequest, SpectrogramResponse, WaveformResponse } from '../../api/schemas';
 import type { FrequencyScaleType, Spectrogram, Waveform } from '../../charts/audio/audio-layout';
 import type { NumberRange } from '../../charts/types';
-import type { SpectrogramMode } from './audio-state.svelte';
 
 export const clipInfoQuery = defineQuery('GET audio/about', { scope: 'immutable' });
 
@@ -71,6 +70,9 @@ export interface AudioFormat {
   readonly frames: number;
   readonly channels: number;
 }
+
+/** Frequency scale of the spectrograms below the waveforms. */
+export type SpectrogramMode = 'off' | FrequencyScaleType;
 
 /** The visible part of a clip and its size on the screen. */
 export interface PlotView {

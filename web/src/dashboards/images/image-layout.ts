@@ -1,5 +1,4 @@
 import type { ImageInfo } from '../../api/schemas';
-import { type ImageValue, neededImageSize, thumbnailPath } from './query';
 
 /** A grid of boxes of one size. */
 export interface GridLayout extends Size {
@@ -151,21 +150,6 @@ export function fitInside({ width, height }: Size, box: Size): Size {
   if (width <= 0 || height <= 0) return box;
   const scale = Math.min(box.width / width, box.height / height, MAX_THUMBNAIL_PIXEL_PX);
   return { width: Math.max(1, width * scale), height: Math.max(1, height * scale) };
-}
-
-/** Return the paths of the thumbnails that are needed to show some images of a value. */
-export function thumbnailPaths(
-  value: ImageValue,
-  parts: readonly ImageInfo[],
-  space: Size,
-  hasOriginals: boolean,
-): string[] {
-  const { tile } = layoutImages(parts, space);
-  return parts
-    .filter(({ problem, video, frames }) => problem === null && !video && frames === 1)
-    .map((info) =>
-      thumbnailPath(value, info, neededImageSize(info, tile, devicePixelRatio), hasOriginals),
-    );
 }
 
 export const CAPTION_HEIGHT_PX = 20;

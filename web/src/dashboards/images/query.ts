@@ -7,7 +7,7 @@ import { defineQuery } from '../../api/query-definition';
 import type { ImageInfo, ValueRequest } from '../../api/schemas';
 import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
 import type { VisibleRun } from '../../plugin/context';
-import type { Size } from './image-layout';
+import { layoutImages, type Size } from './image-layout';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/images';
 
@@ -82,6 +82,21 @@ export function thumbnailPath(
   const size = THUMBNAIL_SIZES.find((one) => one >= side - 0.5);
   if (size !== undefined) return value.path('thumbnail', { part, size });
   return info.tiled ? value.path('thumbnail', { part, size: 2048 }) : originalPath(value, info);
+}
+
+/** Return the paths of the thumbnails that are needed to show some images of a value. */
+export function thumbnailPaths(
+  value: ImageValue,
+  parts: readonly ImageInfo[],
+  space: Size,
+  hasOriginals: boolean,
+): string[] {
+  const { tile } = layoutImages(parts, space);
+  return parts
+    .filter(({ problem, video, frames }) => problem === null && !video && frames === 1)
+    .map((info) =>
+      thumbnailPath(value, info, neededImageSize(info, tile, devicePixelRatio), hasOriginals),
+    );
 }
 
 /** Return the path of the original image, in a format that browsers can show. */

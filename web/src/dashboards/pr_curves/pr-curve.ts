@@ -1,18 +1,6 @@
 /** PR and ROC curves: lines, guides, and the values of a classifier at a threshold. */
 import type { CurveRow } from '../../api/schemas';
-import { withCardValue } from '../../cards/card-grid.svelte';
-import {
-  downloadBlob,
-  type ExportTable,
-  type ImageExporter,
-  imageExportItems,
-  type LogRoot,
-  openLogLines,
-  quotePython,
-  toCsv,
-  toFileName,
-  toJson,
-} from '../../cards/export';
+import { type ExportTable, type LogRoot, openLogLines, quotePython } from '../../cards/export';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/pr_curves';
 import { makeDiagonal } from '../../charts/evaluation/plot-lines';
@@ -23,9 +11,7 @@ import type {
   NumberArray,
   ReferenceLine,
 } from '../../charts/types';
-import type { MenuItem } from '../../components/MenuItems.svelte';
 import { formatValue } from '../../lib/format';
-import type { PrCurveCardState, PrCurvesDashboard } from './pr-curves-dashboard.svelte';
 
 /** Precision over recall, or true positive rate over false positive rate. */
 export type CurveType = 'PR' | 'ROC';
@@ -366,35 +352,4 @@ export function curvesToPython({ roots, series, step }: PythonOptions): string {
     `    precision, recall = curve[4:]  ${m.pythonThresholds}`,
     '',
   ].join('\n');
-}
-
-export function makeCardMenu(
-  { settings }: PrCurvesDashboard,
-  card: PrCurveCardState,
-  getExporter: () => ImageExporter | null,
-  showPython: () => void,
-): readonly (readonly MenuItem[])[] {
-  const { zooms } = settings;
-  const { id, title } = card.card;
-  const exportTable = (format: 'csv' | 'json'): MenuItem => ({
-    label: format === 'csv' ? common.exportCsv : common.exportJson,
-    disabled: card.curves.length === 0,
-    run() {
-      const table = makeCurvesTable(card.curves);
-      const [text, type] =
-        format === 'csv' ? [toCsv(table), 'text/csv'] : [toJson(table), 'application/json'];
-      downloadBlob(new Blob([text], { type }), `${toFileName(title)}.${format}`);
-    },
-  });
-  const resetZoom: MenuItem = {
-    label: common.resetZoom,
-    icon: 'fit',
-    disabled: card.zoom === null,
-    run: () => zooms.set(withCardValue(zooms.value, id, null)),
-  };
-  const python: MenuItem = { label: common.copyAsPython, run: showPython };
-  return [
-    [resetZoom],
-    [exportTable('csv'), exportTable('json'), ...imageExportItems(getExporter, title), python],
-  ];
 }

@@ -10,8 +10,17 @@ import {
   createCardGridSettings,
   type PerCard,
   perCardCodec,
+  withCardValue,
 } from '../../cards/card-grid.svelte';
 import { buildSections, type Card, createTagCard, type Section } from '../../cards/card-sections';
+import {
+  downloadBlob,
+  type ImageExporter,
+  imageExportItems,
+  toCsv,
+  toFileName,
+  toJson,
+} from '../../cards/export';
 import {
   indexAtStep,
   makeValueRequest,
@@ -23,6 +32,7 @@ import {
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/pr_curves';
 import type { ChartViewport, Line } from '../../charts/types';
+import type { MenuItem } from '../../components/MenuItems.svelte';
 import { choice, flag, optionalNumber } from '../../lib/codecs';
 import { RUN_COLORS } from '../../lib/colors';
 import { formatStep } from '../../lib/format';
@@ -34,6 +44,7 @@ import {
   type CurveType,
   findNextThreshold,
   makeCurveLines,
+  makeCurvesTable,
   makeGuides,
   makeSeriesId,
   type PrCurve,
@@ -488,4 +499,35 @@ export function computeCardHeight(width: number, parts: CardParts): number {
     (parts.hasHistory ? HISTORY_HEIGHT_PX : 0) +
     (parts.hasTable ? TABLE_HEIGHT_PX : 0)
   );
+}
+
+export function makeCardMenu(
+  { settings }: PrCurvesDashboard,
+  card: PrCurveCardState,
+  getExporter: () => ImageExporter | null,
+  showPython: () => void,
+): readonly (readonly MenuItem[])[] {
+  const { zooms } = settings;
+  const { id, title } = card.card;
+  const exportTable = (format: 'csv' | 'json'): MenuItem => ({
+    label: format === 'csv' ? common.exportCsv : common.exportJson,
+    disabled: card.curves.length === 0,
+    run() {
+      const table = makeCurvesTable(card.curves);
+      const [text, type] =
+        format === 'csv' ? [toCsv(table), 'text/csv'] : [toJson(table), 'application/json'];
+      downloadBlob(new Blob([text], { type }), `${toFileName(title)}.${format}`);
+    },
+  });
+  const resetZoom: MenuItem = {
+    label: common.resetZoom,
+    icon: 'fit',
+    disabled: card.zoom === null,
+    run: () => zooms.set(withCardValue(zooms.value, id, null)),
+  };
+  const python: MenuItem = { label: common.copyAsPython, run: showPython };
+  return [
+    [resetZoom],
+    [exportTable('csv'), exportTable('json'), ...imageExportItems(getExporter, title), python],
+  ];
 }

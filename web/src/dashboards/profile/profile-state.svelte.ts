@@ -13,8 +13,6 @@ import type {
   ToolRow,
   ToolsResponse,
 } from '../../api/schemas';
-import * as common from '../../catalog/common';
-import * as m from '../../catalog/profile';
 import type { MenuItem } from '../../components/MenuItems.svelte';
 import type { Codec } from '../../lib/codecs';
 import type { Context, Param } from '../../plugin/context';
@@ -39,90 +37,6 @@ export interface Tool {
   readonly needsServer?: boolean;
   load(): Promise<{ readonly default: Component }>;
 }
-
-/** All tools in display order; the server says which of them have data. */
-export const TOOLS: readonly Tool[] = [
-  {
-    name: 'overview',
-    title: m.toolOverviewTitle,
-    description: m.toolOverviewDescription,
-    load: () => import('./overview/OverviewTool.svelte'),
-  },
-  {
-    name: 'compare',
-    title: m.toolCompareTitle,
-    description: m.toolCompareDescription,
-    needsBaseline: true,
-    load: () => import('./tools/CompareTool.svelte'),
-  },
-  {
-    name: 'input',
-    title: m.toolInputTitle,
-    description: m.toolInputDescription,
-    load: () => import('./tools/InputTool.svelte'),
-  },
-  {
-    name: 'trace',
-    title: common.trace,
-    description: m.toolTraceDescription,
-    load: () => import('./trace/TraceTool.svelte'),
-  },
-  {
-    name: 'calls',
-    title: m.toolCallsTitle,
-    description: m.toolCallsDescription,
-    load: () => import('./calls/CallsTool.svelte'),
-  },
-  {
-    name: 'ops',
-    title: m.toolOpsTitle,
-    description: m.toolOpsDescription,
-    load: () => import('./tools/OpsTool.svelte'),
-  },
-  {
-    name: 'operators',
-    title: m.toolOperatorsTitle,
-    description: m.toolOperatorsDescription,
-    load: () => import('./tools/OperatorsTool.svelte'),
-  },
-  {
-    name: 'kernels',
-    title: m.toolKernelsTitle,
-    description: m.toolKernelsDescription,
-    load: () => import('./tools/KernelsTool.svelte'),
-  },
-  {
-    name: 'communication',
-    title: m.toolCommunicationTitle,
-    description: m.toolCommunicationDescription,
-    load: () => import('./tools/CommunicationTool.svelte'),
-  },
-  {
-    name: 'memory',
-    title: common.memory,
-    description: m.toolMemoryDescription,
-    load: () => import('./memory/MemoryTool.svelte'),
-  },
-  {
-    name: 'program',
-    title: m.toolProgramTitle,
-    description: m.toolProgramDescription,
-    load: () => import('./tools/ProgramTool.svelte'),
-  },
-  {
-    name: 'roofline',
-    title: m.toolRooflineTitle,
-    description: m.toolRooflineDescription,
-    load: () => import('./tools/RooflineTool.svelte'),
-  },
-  {
-    name: 'query',
-    title: m.toolQueryTitle,
-    description: m.toolQueryDescription,
-    needsServer: true,
-    load: () => import('./tools/SqlTool.svelte'),
-  },
-];
 
 /** The captures of the log, and which of them are selected. */
 export class CaptureList {
@@ -247,9 +161,11 @@ export interface EmptyTool extends ToolRow {
 export class CaptureLoader {
   readonly query: Query<ToolsResponse>;
   readonly #progress: Query<OpeningResponse>;
+  readonly #tools: readonly Tool[];
   readonly #profile: ProfileState;
 
-  constructor(profile: ProfileState) {
+  constructor(profile: ProfileState, tools: readonly Tool[]) {
+    this.#tools = tools;
     this.#profile = profile;
     const { context } = profile;
     // The tools do not depend on how steps are found.
@@ -275,7 +191,7 @@ export class CaptureLoader {
     const hasData = (name: string): boolean =>
       rows.some((row) => row.name === name && row.empty_reason === null);
     const { baseline, canAnalyze } = this.#profile;
-    return TOOLS.filter(({ name, needsBaseline, needsServer = false }) => {
+    return this.#tools.filter(({ name, needsBaseline, needsServer = false }) => {
       if (needsServer && !canAnalyze) return false;
       return needsBaseline ? baseline !== null : hasData(name);
     });
@@ -284,7 +200,9 @@ export class CaptureLoader {
   readonly emptyTools = $derived.by<readonly EmptyTool[]>(() => {
     const rows = this.query.data?.tools ?? [];
     return rows.flatMap((row) => {
-      const tool = TOOLS.find(({ name, needsBaseline }) => name === row.name && !needsBaseline);
+      const tool = this.#tools.find(
+        ({ name, needsBaseline }) => name === row.name && !needsBaseline,
+      );
       return tool && row.empty_reason ? [{ ...row, title: tool.title }] : [];
     });
   });
@@ -342,11 +260,12 @@ export class ProfileState {
   /** Why the last export failed. */
   exportError = $state.raw<Problem | null>(null);
 
-  constructor(context: Context) {
+  /** `tools` are in display order; the server says which of them have data. */
+  constructor(context: Context, tools: readonly Tool[]) {
     this.context = context;
     this.params = openProfileParams(context);
     this.captures = new CaptureList(context, this.params);
-    this.loader = new CaptureLoader(this);
+    this.loader = new CaptureLoader(this, tools);
   }
 
   /** The current capture; tools are only mounted while there is one. */

@@ -1,6 +1,51 @@
-/** What a card on a board sees of the page: its own settings and, if it has them, its own runs. */
+/**
+ * Kinds of cards, and what a card on a board sees of the page: its own settings and, if it has them,
+ * its own runs.
+ */
+import type { Component } from 'svelte';
+
 import type { Codec } from '../../lib/codecs';
 import type { Context, Param, RunGroup, Runs, UrlState, VisibleRun } from '../../plugin/context';
+
+/** What the component of a kind is given. */
+export interface CardKindProps extends Record<string, unknown> {
+  /** The name of the kind, for components of several kinds. */
+  readonly kind: string;
+  /** The context of the card, with its own settings and runs. */
+  readonly context: Context;
+  /** What the card shows; empty for the settings of all cards of a kind. */
+  readonly target: string;
+  /** Replaces the title that the card has in its dashboard. */
+  readonly title: string;
+  /** Identifies the card on the page. */
+  readonly cardKey: string;
+  readonly isFullScreen: boolean;
+  /** Show the controls of its settings instead of the card. */
+  readonly isSettings: boolean;
+}
+
+/** Something that a card of a kind can show, for example a tag. */
+export interface CardTarget {
+  readonly target: string;
+  readonly label: string;
+}
+
+/** A kind of cards; `card-kinds.ts` has all of them. */
+export interface CardKind {
+  readonly name: string;
+  readonly label: string;
+  /** The dashboard whose server routes it uses. */
+  readonly apiName: string;
+  readonly hasSettings: boolean;
+  /** Return what can be shown; null if the user types it. */
+  listTargets(context: Context): readonly CardTarget[] | null;
+  load(): Promise<LoadedKind>;
+}
+
+/** The module of the component of a kind. */
+export interface LoadedKind {
+  readonly default: Component<CardKindProps>;
+}
 
 /** Where the settings of a card are stored. */
 export interface SettingsStore {

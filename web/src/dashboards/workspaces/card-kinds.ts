@@ -6,43 +6,7 @@ import type { TagRow } from '../../api/schemas';
 import * as shell from '../../catalog/shell';
 import * as m from '../../catalog/workspaces';
 import { importWithMessages } from '../../i18n/load';
-import type { Context } from '../../plugin/context';
-
-export interface CardKindProps extends Record<string, unknown> {
-  /** The name of the kind, for components of several kinds. */
-  readonly kind: string;
-  /** The context of the card, with its own settings and runs. */
-  readonly context: Context;
-  /** What the card shows; empty for the settings of all cards of a kind. */
-  readonly target: string;
-  /** Replaces the title that the card has in its dashboard. */
-  readonly title: string;
-  /** Identifies the card on the page. */
-  readonly cardKey: string;
-  readonly isFullScreen: boolean;
-  /** Show the controls of its settings instead of the card. */
-  readonly isSettings: boolean;
-}
-
-export interface CardTarget {
-  readonly target: string;
-  readonly label: string;
-}
-
-export interface CardKind {
-  readonly name: string;
-  readonly label: string;
-  /** The dashboard whose server routes it uses. */
-  readonly apiName: string;
-  readonly hasSettings: boolean;
-  /** Return what can be shown; null if the user types it. */
-  listTargets(context: Context): readonly CardTarget[] | null;
-  load(): Promise<LoadedKind>;
-}
-
-interface LoadedKind {
-  readonly default: Component<CardKindProps>;
-}
+import type { CardKind, CardKindProps, CardTarget, LoadedKind } from './card-context.svelte';
 
 type Module = () => Promise<LoadedKind>;
 

@@ -29,8 +29,7 @@ import { flag, optionalText, text } from '../../lib/codecs';
 import { groupByPrefix } from '../../lib/grouping';
 import { packNames } from '../../lib/run-selection';
 import type { Context, Param } from '../../plugin/context';
-import { createCardContext, type SettingsStore } from './card-context.svelte';
-import { type CardKind, findCardKind } from './card-kinds';
+import { type CardKind, createCardContext, type SettingsStore } from './card-context.svelte';
 import { DocumentSync } from './document-sync.svelte';
 
 const MAX_TEMPLATE_CARDS = 100;
@@ -100,10 +99,6 @@ export class WorkspaceState {
 
   /** Load the documents and follow the open one; call it where effects can be created. */
   startEffects(): void {
-    // Most workspaces have curves: load their code together with the document.
-    findCardKind('scalars')
-      ?.load()
-      .catch(() => undefined);
     $effect(() => {
       // A document in the URL is loaded together with the list.
       const id = this.#chosen.value !== '' || this.isReady ? this.currentId : null;
@@ -229,14 +224,6 @@ export class WorkspaceState {
 
   setFullScreen(id: string | null): void {
     this.#fullScreen.set(id, 'push');
-  }
-
-  /** The kinds of the cards of the document, for their common settings. */
-  listKinds(): CardKind[] {
-    const names = new Set(this.document ? listCards(this.document).map(({ kind }) => kind) : []);
-    return [...names]
-      .flatMap((name) => findCardKind(name) ?? [])
-      .filter((kind) => kind.hasSettings);
   }
 
   /** Create the context of a card; `getCard` is reactive. */

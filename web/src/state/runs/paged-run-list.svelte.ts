@@ -28,8 +28,18 @@ import {
 import type { RunSet } from '../../plugin/context';
 import type { LiveLog } from '../live-log.svelte';
 import { EMPTY_NOTE, type LogNotes } from '../notes.svelte';
-import { RunEntry, type RunGroupRow, type RunList, type TableRow } from './run-entries.svelte';
-import type { RunState } from './runs.svelte';
+import {
+  type RunColumnValues,
+  type RunEntries,
+  RunEntry,
+  type RunGroupRow,
+  type RunList,
+  type RunOrder,
+  type TableRow,
+  type VisibleColumns,
+} from './run-entries.svelte';
+import type { RunColors, RunGroups } from './run-groups.svelte';
+import type { RunFilter, SelectedRuns } from './visible-runs.svelte';
 
 const PAGE_ROWS = 200;
 /** Pages of rows that are kept up to date: those on the screen and the last ones before. */
@@ -56,7 +66,17 @@ const runNamesQuery = defineQuery('POST runs/names', {
   maxCost: 2,
 });
 
-type State = Omit<RunState, 'runs'>;
+/** The parts of the run table that the list follows, and those that read from it. */
+interface State {
+  readonly columnValues: RunColumnValues;
+  readonly visibleColumns: VisibleColumns;
+  readonly runEntries: RunEntries;
+  readonly runOrder: RunOrder;
+  readonly runFilter: RunFilter;
+  readonly selectedRuns: SelectedRuns;
+  readonly runGroups: RunGroups;
+  readonly runColors: RunColors;
+}
 
 /** Load the runs of a large log while the page needs them; return a function that ends it. */
 export function startRunList(liveLog: LiveLog, notes: LogNotes, state: State): () => void {
