@@ -29,6 +29,11 @@ def test_returns_innermost_line_of_user() -> None:
     )
 
 
+def test_generated_code_is_no_source() -> None:
+    generated = 'File "<eval_with_key>.5", line 13, in forward'
+    assert extract_python_line(f"{PYTHON}  {generated}\n    cond") == "net.py:12 in forward"
+
+
 def test_returns_library_line_if_there_is_no_other() -> None:
     model = 'File "/x/site-packages/transformers/bert.py", line 7'
     torch = 'File "/x/site-packages/torch/nn/linear.py", line 134'

@@ -111,6 +111,8 @@ _JAX = re.compile(r"^(.{1,1000}?):(\d{1,9})(?::\d{1,9})? \((.{1,200})\)$")
 #: Frames in library code are skipped; if there are no others, only those in framework code are.
 _FRAMEWORKS = re.compile(r"(?:site|dist)-packages[/\\](?:torch|jax|flax|keras|tensorflow)[/\\]")
 _LIBRARIES = re.compile(r"(?:site|dist)-packages[/\\]")
+#: Code that ``torch.fx`` has generated; no file has it.
+_GENERATED = re.compile(r"^<eval_with_key>")
 _MAX_TRACE_CHARACTERS = 50_000
 
 
@@ -135,7 +137,7 @@ def extract_jax_line(summary: str) -> str:
 
 
 def _format_user_frame(frames: Sequence[tuple[str, str, str]]) -> str:
-    for excluded in (_LIBRARIES, _FRAMEWORKS):
+    for excluded in (_GENERATED, _LIBRARIES, _FRAMEWORKS):
         frames = [frame for frame in frames if not excluded.search(frame[0])] or frames
     return format_source_line(*frames[0]) if frames else ""
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.analysis.graphs.conftest import DATA as DATA_FOLDER
 from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
+from tests.archives import extract
 from tracklight.analysis.graphs import Graph, parsers
 from tracklight.analysis.graphs.parsers import parse_graph_file, parse_logged_graph
 from tracklight.errors import EmptyGraphError, FormatError, GraphFileError
@@ -44,6 +47,70 @@ def test_text_and_binary_graphdef_are_equal() -> None:
     text, plain = (parse_graph_file(name, DATA[name]) for name in ("function.pbtxt", "function.pb"))
     assert describe(text) == describe(plain)
     assert len(plain.functions) == 5
+
+
+@pytest.fixture(scope="module")
+def branches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with models that have branches and loops."""
+    folder = tmp_path_factory.mktemp("branches")
+    extract(DATA_FOLDER / "netron/branches.tar.xz", folder)
+    return folder
+
+
+def test_branches_of_exported_programs_keep_their_bodies(branches: Path) -> None:
+    graph = parse_graph_file("nested.pt2", (branches / "nested.pt2").read_bytes())
+    bodies = [graph]
+    for depth in range(2):
+        node = next(at for at, op in enumerate(bodies[-1].ops) if op == "higher_order.cond")
+        details = bodies[-1].describe(node)
+        # Not a line of the code that PyTorch generates for branches.
+        assert details.source.startswith("branches.py:")
+        true_branch, false_branch = (graph.functions[name] for name in details.functions)
+        bodies.append(true_branch)
+        assert ("aten.sub.Tensor" in false_branch.ops) == (depth == 0)
+    assert {"aten.linear.default", "aten.relu.default", "aten.add.Tensor"} < set(bodies[2].ops)
+
+
+def test_symbolic_sizes_of_exported_programs_are_formulas(branches: Path) -> None:
+    graph = parse_graph_file("by_size.pt2", (branches / "by_size.pt2").read_bytes())
+    shapes = {name: graph.describe(node).outputs[0].shape for node, name in enumerate(graph.names)}
+    (size,) = (name for name, op in zip(graph.names, graph.ops, strict=True) if "sym_size" in op)
+    rows = shapes["x"][0]
+    assert shapes["BySize/reshape"] == (f"2*{rows}", 2)
+    assert shapes["BySize/cat"] == (f"3*{rows}", 2)
+    assert "/" not in size  # PyTorch has added it, no module has
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (
+            "Add(Mul(Integer(2), Symbol('s77', integer=True)), Integer(-1))",
+            "2*s - 1",
+        ),
+        ("FloorDiv(Add(Symbol('s77', integer=True), Integer(1)), Integer(2))", "(s + 1)//2"),
+        ("Max(Integer(4), Pow(Symbol('s77', integer=True), Integer(2)))", "Max(4, s**2)"),
+        ("((", "(("),
+    ],
+)
+def test_symbolic_size(expression: str, text: str) -> None:
+    data = make_exported_program(expression.replace("s77", "s"))
+    graph = parse_graph_file("model.pt2", data)
+    assert graph.describe(0).outputs[0].shape == (text,)
+
+
+def make_exported_program(size: str) -> bytes:
+    """Return a program that returns its input, a tensor of a symbolic size."""
+    tensor = {"dtype": 7, "sizes": [{"as_expr": {"expr_str": size}}]}
+    argument = {"as_tensor": {"name": "x"}}
+    graph = {
+        "inputs": [argument],
+        "outputs": [argument],
+        "nodes": [],
+        "tensor_values": {"x": tensor},
+    }
+    program = {"graph_module": {"graph": graph, "signature": {}}}
+    return pack("model/models/model.json", json.dumps(program).encode())
 
 
 def test_saved_model() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.graphs.conftest import FILES
 from tests.analysis.graphs.test_graphdef import edges_of
+from tests.archives import extract
 from tracklight.analysis.graphs import Graph, NodeDetails, TensorSpec
 from tracklight.analysis.graphs.model_files.stablehlo import parse_stablehlo
 from tracklight.analysis.graphs.parsers import parse_graph_file
@@ -91,6 +93,17 @@ def test_debug_info_gives_scopes_and_source_lines() -> None:
     assert re.fullmatch(r"make.py:\d+ in step", details["step/encoder/dot_general"].source)
     assert "step/loop/while/cond/compare" in details
     assert details["step/choice/case"].outputs == (TensorSpec("float32", ()),)
+
+
+def test_locations_do_not_move_operations_out_of_their_region(tmp_path: Path) -> None:
+    extract(FILES.parent / "netron/branches.tar.xz", tmp_path)
+    details = describe_all(parse_stablehlo((tmp_path / "switch.mlir").read_text()))
+    # A constant has the location of the whole switch.
+    assert "switch/case/1/constant" in details
+    assert details["switch/case/1/multiply"].source.endswith(" in <lambda>")
+    assert "switch/case/2/case/0/sine" in details
+    details = describe_all(parse_stablehlo((tmp_path / "scoped_loop.mlir").read_text()))
+    assert {"scoped_loop/while/cond/compare", "scoped_loop/while/do/layer/add"} < set(details)
 
 
 NAMED_RESULTS = """

@@ -3,7 +3,8 @@
  * `node count.mjs NETRON FILE...`, where NETRON is a checkout of Netron.
  *
  * An edge is an input that is an output of another node of the same graph. Of functions, as in a
- * SavedModel, and of the models in a Keras model, there is the number of their nodes, in total.
+ * SavedModel, of the branches of an exported program or of ONNX, and of the models in a Keras model,
+ * there is the number of their nodes, in total.
  */
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
@@ -19,8 +20,7 @@ function count({ nodes }) {
   const outputs = new Set();
   const list = (values) =>
     (values ?? []).flatMap(({ value }) => value ?? []).filter((value) => value?.name);
-  for (const { outputs: values } of nodes)
-    for (const { name } of list(values)) outputs.add(name);
+  for (const { outputs: values } of nodes) for (const { name } of list(values)) outputs.add(name);
   const inputs = nodes.flatMap(({ inputs: values }) => list(values));
   const edges = inputs.filter(({ name, initializer }) => outputs.has(name) && !initializer);
   return { nodes: nodes.length, edges: edges.length };
@@ -34,6 +34,16 @@ function listNested({ nodes }) {
     if (type?.nodes && type.type !== 'function')
       for (const it of [type, ...listNested(type)]) models.add(it);
   return [...models];
+}
+
+/** Return the graphs that are arguments of nodes, such as branches, at any depth. */
+function listBranches({ nodes }) {
+  const values = nodes.flatMap(({ inputs, attributes }) => [
+    ...(inputs ?? []),
+    ...(attributes ?? []),
+  ]);
+  const graphs = values.map(({ value }) => value).filter((value) => value?.nodes);
+  return graphs.flatMap((it) => [it, ...listBranches(it)]);
 }
 
 const host = new mock.Host({});
@@ -50,6 +60,7 @@ for (const file of files) {
   const graph = functions.find((it) => it.name.endsWith('@main')) ?? first;
   const isKeras = /\.(keras|h5)$/.test(name);
   const others = isKeras ? listNested(graph) : functions.filter((it) => it !== graph);
+  if (/\.(pt2|onnx)$/.test(name)) others.push(...listBranches(graph));
   const functionNodes = others.reduce((sum, { nodes }) => sum + nodes.length, 0);
   counts[name] = { ...count(graph), functions: functionNodes };
 }

@@ -9,6 +9,7 @@ Usage::
     python tests/data/netron/make.py tuples NETRON       # .pt with tuples, lists and dictionaries
     python tests/data/netron/make.py classics NETRON     # .pt, .pt2 and .onnx of classics.py
     python tests/data/netron/make.py jax NETRON          # StableHLO
+    python tests/data/netron/make.py branches NETRON     # branches and loops of four formats
 
 NETRON is a checkout of https://github.com/lutzroeder/netron, or a folder with the files of its
 Python package in ``source`` and its ``mock.js`` in ``test``. The files go into an archive, the
@@ -411,6 +412,28 @@ def write_jax(folder: Path) -> None:
         (folder / f"{name}.mlir").write_text(text)
 
 
+def write_branches(folder: Path) -> None:
+    """Write programs with branches and loops, also in one another, and StableHLO with locations."""
+    import onnx
+    import torch
+    from branches import make_exported, make_located, make_onnx, make_tf_functions
+    from tensorflow.python.framework import convert_to_constants
+
+    for name, module, example, sizes in make_exported():
+        program = torch.export.export(module.eval(), example, dynamic_shapes=sizes)
+        torch.export.save(program, folder / f"{name}.pt2")
+    for name, model in make_onnx():
+        onnx.save(model, folder / f"{name}.onnx")
+    for name, function, specs in make_tf_functions():
+        concrete = function.get_concrete_function(*specs)
+        frozen = convert_to_constants.convert_variables_to_constants_v2(
+            concrete, lower_control_flow=True
+        )
+        (folder / f"{name}.pb").write_bytes(frozen.graph.as_graph_def().SerializeToString())
+    for name, text in make_located():
+        (folder / f"{name}.mlir").write_text(text)
+
+
 def main(framework: str, netron: str) -> None:
     write = {
         "tensorflow": write_tensorflow,
@@ -420,6 +443,7 @@ def main(framework: str, netron: str) -> None:
         "tuples": write_tuples,
         "classics": write_classics,
         "jax": write_jax,
+        "branches": write_branches,
     }[framework]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -7,6 +7,7 @@ bodies of other higher-order operators are functions of the graph.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -34,8 +35,12 @@ from tracklight.util.parsing import extract_python_line
 _MAX_NESTED_GRAPHS = 50
 _MAX_WEIGHT_BYTES = 1 << 30
 _MAX_TEXT_CHARS = 500
+_NO_GRAPH = TensorGraphBuilder().build()
+#: What nodes have instead of a module if PyTorch has added them, such as those that read sizes.
+_NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 _OLD_MODEL = "serialized_exported_program.json"
 _SYMBOL = re.compile(r"Symbol\('([^']*)'[^()]*\)")
+_SIZE_OPERATORS = {"Mul": "*", "Pow": "**", "FloorDiv": "//", "PythonMod": " % ", "Mod": " % "}
 _TYPES = {
     1: "uint8",
     2: "int8",
@@ -148,8 +153,9 @@ class _ProgramParser:
                 continue
             names = list(_iter_tensor_names(argument))
             inputs += names
-            if not names and argument.get("as_none") is not True:
-                attributes[label or f"argument {len(attributes)}"] = _format_argument(argument)
+            text = "" if names or argument.get("as_none") is True else _format_argument(argument)
+            if text:
+                attributes[label or f"argument {len(attributes)}"] = text
         outputs = [name for it in node["outputs"] for name in _iter_tensor_names(it)]
         metadata = node.get("metadata") or {}
         scope = _get_module_scope(str(metadata.get("nn_module_stack", "")))
@@ -168,6 +174,8 @@ class _ProgramParser:
         name = str(argument["name"])
         while name in self._functions:
             name += "_"
+        # Taken before its own branches are read, which usually have the same names.
+        self._functions[name] = _NO_GRAPH
         self._functions[name] = self._build_graph(argument["graph"], depth + 1)
         return name
 
@@ -249,8 +257,31 @@ def _parse_spec(meta: dict[str, Any]) -> TensorSpec:
 
 
 def _format_symbol(expression: Any) -> str:
-    """Return a symbolic size without the assumptions about its symbols."""
-    return _SYMBOL.sub(r"\1", str(expression))[:_MAX_TEXT_CHARS]
+    """Return a symbolic size without the assumptions about its symbols, such as ``2*s77 + 1``.
+
+    Sizes are written as by ``sympy.srepr``: ``Add(Mul(Integer(2), s77), Integer(1))``.
+    """
+    text = _SYMBOL.sub(r"\1", str(expression))[:_MAX_TEXT_CHARS]
+    try:
+        return _format_expression(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _format_expression(node: ast.expr) -> str:
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)) or node.keywords:
+        return ast.unparse(node)
+    name, parts = node.func.id, [_format_expression(part) for part in node.args]
+    if name == "Integer" and len(parts) == 1:
+        return parts[0]
+    if name == "Add":
+        return " + ".join(parts).replace("+ -", "- ")
+    if name in _SIZE_OPERATORS:
+        return _SIZE_OPERATORS[name].join(
+            f"({part})" if not part.isidentifier() and not part.isdecimal() else part
+            for part in parts
+        )
+    return f"{name}({', '.join(parts)})"
 
 
 def _list_weight_scopes(nodes: list[dict[str, Any]]) -> dict[str, str]:
@@ -271,4 +302,6 @@ def _get_module_scope(stack: str) -> str:
     The stack has entries ``key,path,class`` that are separated by semicolons.
     """
     entries = [entry.split(",", 2) for entry in stack.split(";")]
-    return join_modules((entry[1], entry[2]) for entry in entries if len(entry) == 3)
+    return join_modules(
+        (entry[1], entry[2]) for entry in entries if len(entry) == 3 and entry[0] != _NO_MODULE
+    )

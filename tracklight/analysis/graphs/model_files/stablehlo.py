@@ -2,7 +2,8 @@
 
 The function ``main`` becomes the graph, the others become functions that it calls. Operations in
 a region of a loop or branch are in a scope below that operation, which reads what the region
-returns. With ``debug_info=True`` the text also has named scopes and source lines.
+returns. With ``debug_info=True`` the text also has named scopes and source lines; those inside of a
+region are below its scope.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ _VALUE = re.compile(r"%([\w.$-]+)(?:#(\d+))?")
 _LOOP_VALUE = re.compile(r"%([\w.$-]+) = %([\w.$-]+)(?:#(\d+))?")
 _CALLEE = re.compile(r"@([\w.$-]+)")
 _REGION = re.compile(r"(?:\}\)?\s*)?,?\s*(\w*)\s*(?:\([^)]*\)\s*)?\{$")
+#: What JAX calls the regions of loops and branches.
+_REGION_SCOPE = re.compile(r"cond|body|branch_\d+_fun")
 _MAX_REGION_DEPTH = 100
 #: How much of the end of a line is searched for the label of a region.
 _LABEL_LENGTH = 300
@@ -104,6 +107,12 @@ class _Node:
     attributes: str = ""
     functions: tuple[str, ...] = ()
     source: str = ""
+    owner: _Node | None = None
+    """The operation whose region the node is in."""
+    label: str = ""
+    """The region of the owner."""
+    path: tuple[str, ...] = ()
+    """The named scopes of its location, and what the location calls the operation itself."""
 
 
 class _ValueRef(NamedTuple):
@@ -156,6 +165,8 @@ class FunctionParser:
 
     def build_graph(self, functions: dict[str, Graph]) -> Graph:
         nodes = self._nodes
+        for node in nodes:  # now that the locations of operations with regions are known
+            node.name = self._names.make_unique(self._get_path(node))
         edges = EdgeBuilder([node.name for node in nodes])
         for index, node in enumerate(nodes):
             for position, (source, output) in enumerate(node.inputs):
@@ -211,10 +222,7 @@ class FunctionParser:
         # The types and the location of an operation with regions are at its end.
         rest, location = self._locations.split_location(line)
         owner.outputs = owner.outputs or parse_types(rest)
-        owner.source = self._locations.get_source_line(location)
-        scope = self._locations.get_scope(location) if self._is_entry else ""
-        if scope:
-            owner.name = self._names.make_unique(f"{scope}/{owner.op}")
+        self._set_location(owner, location)
 
     def _add_block_arguments(self, line: str) -> None:
         for name, text in _ARGUMENT.findall(line):
@@ -244,14 +252,6 @@ class FunctionParser:
         outputs: tuple[TensorSpec, ...],
         location: str,
     ) -> _Node:
-        scope = self._locations.get_scope(location) if self._is_entry else ""
-        path = "/".join([scope or self._get_region_scope(), name]).strip("/")
-        source = self._locations.get_source_line(location)
-        node = _Node(self._names.make_unique(path), op, inputs, outputs, source=source)
-        self._nodes.append(node)
-        return node
-
-    def _get_region_scope(self) -> str:
         if len(self._regions) > _MAX_REGION_DEPTH:
             raise FormatError(
                 "graphs.regions_too_deep",
@@ -259,7 +259,25 @@ class FunctionParser:
                 max_depth=_MAX_REGION_DEPTH,
             )
         region = self._regions[-1] if self._regions else _Region(None)
-        return f"{region.owner.name}/{region.label}" if region.owner else ""
+        node = _Node(name, op, inputs, outputs, owner=region.owner, label=region.label)
+        self._set_location(node, location)
+        self._nodes.append(node)
+        return node
+
+    def _set_location(self, node: _Node, location: str) -> None:
+        node.source = self._locations.get_source_line(location)
+        node.path = self._locations.get_path(location) if self._is_entry else ()
+
+    def _get_path(self, node: _Node) -> str:
+        """Return the name with its scope: the region, and the named scopes inside of it."""
+        scopes, owner = node.path[:-1], node.owner
+        if owner is None:
+            return "/".join([*scopes, node.name])
+        depth = len(owner.path)
+        inner = scopes[depth:] if owner.path and scopes[:depth] == owner.path else ()
+        if inner and _REGION_SCOPE.fullmatch(inner[0]):
+            inner = inner[1:]
+        return "/".join([owner.name, node.label, *inner, node.name])
 
     def _iter_inputs(self, rest: str) -> Iterator[_ValueRef]:
         loop_values = {inner for inner, _, _ in _LOOP_VALUE.findall(rest)}
@@ -335,11 +353,12 @@ class Locations:
         _, location = self.split_location(text.rstrip(", )") + ")")
         return location.strip('"').replace("/", ".") if location.startswith('"') else ""
 
-    def get_scope(self, location: str) -> str:
-        """Return the named scopes around an operation, or ``""``."""
+    def get_path(self, location: str) -> tuple[str, ...]:
+        """Return the named scopes around an operation and its own name; empty if unknown."""
         match = _NAMED_LOCATION.match(self._definitions.get(location, ""))
-        parts = match[1].split("/")[:-1] if match else []
-        return "/".join(re.sub(r"^jit\((.*)\)$", r"\1", part) for part in parts if part)
+        *scopes, name = match[1].split("/") if match else [""]
+        parts = (re.sub(r"^jit\((.*)\)$", r"\1", part) for part in scopes if part)
+        return (*parts, name) if match else ()
 
     def get_source_line(self, location: str) -> str:
         """Follow a location to its file and line; ``""`` if there is none."""
