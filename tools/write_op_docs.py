@@ -43,12 +43,17 @@ _ALIAS = re.compile(
     r"(?:Alias (?:for|of)|See|(?:In|Out-of)-place version of|Like)"
     r" (?:torch\.)?(?:Tensor\.|nn\.functional\.)?([\w.]+?)(?:\(\))?\.?"
 )
+#: Some docstrings have no empty line after the signature.
+_SIGNATURE = re.compile(r"[\w.]+\([^\n]*\) *(?:->[^\n]*)?(?:\n|$)")
 _DERIVED_NAME = re.compile(
     r"(?P<backward>\w+?)_(?:double_)?backward(?:_\w+)?|(?P<copy>\w+)_copy|_foreach_(?P<foreach>\w+)"
 )
 _QUANTIZED_PART = re.compile("_(relu|out|dynamic|unpack|prepack)(?![a-z])")
 #: Names of implementations of documented operators.
 _KERNEL_PREFIX = re.compile("_(?!_)|native_|cudnn_|miopen_|mkldnn_|mps_|slow_|quantized_|unsafe_")
+_KERNEL_SUFFIX = re.compile("_helper$")
+#: Operators for the tests of PyTorch itself.
+_TEST_OPERATOR = re.compile("_test_|_foobar$")
 
 
 def main() -> None:
@@ -79,7 +84,7 @@ def shorten(text: str) -> str:
     plain = _FRACTION.sub(r"\1 / \2", _LATEX_TEXT.sub(r"\1", plain))
     plain = _LATEX_SYMBOL.sub(lambda match: _LATEX_SYMBOLS.get(match[1], match[1]), plain)
     plain = " ".join(plain.split())
-    sentence = _SENTENCE_END.split(plain, maxsplit=1)[0].strip()
+    sentence = re.sub(":$", ".", _SENTENCE_END.split(plain, maxsplit=1)[0].strip())
     if len(sentence) <= _MAX_CHARACTERS:
         return sentence
     return sentence[:_MAX_CHARACTERS].rpartition(" ")[0].rstrip(",;:") + " …"
@@ -122,7 +127,7 @@ def find_tensorflow_summary(name: str) -> str:
     """Return what is known about an operator without documentation; other versions may have it."""
     from tensorflow import raw_ops
 
-    plain = re.sub(r"V\d+$", "", name)
+    plain = re.sub(r"V\d+$", "", name).removeprefix("Experimental")
     others = (
         plain,
         *(f"{plain}V{version}" for version in range(2, 5)),
@@ -195,8 +200,12 @@ def find_torch_summary(name: str) -> str:
     if other:
         target = read_torch_summary(_iter_torch_docs(other[1].replace(".", "_")))
         return summary if _ALIAS.fullmatch(target) else target or summary
+    # Of some operators, only the version that changes its input is a method.
+    summary = summary or read_torch_summary(_iter_torch_docs(f"{name}_"))
     kernel = _KERNEL_PREFIX.match(name)
-    return summary or (find_torch_summary(name[kernel.end() :]) if kernel else "")
+    if summary or kernel is None or _TEST_OPERATOR.match(name):
+        return summary
+    return find_torch_summary(_KERNEL_SUFFIX.sub("", name[kernel.end() :]))
 
 
 def _iter_torch_docs(name: str) -> Iterator[str]:
@@ -221,8 +230,8 @@ def read_torch_summary(docs: Iterator[str]) -> str:
     for doc in docs:
         paragraphs = [part for part in inspect.cleandoc(doc).split("\n\n") if part.strip()]
         for paragraph in paragraphs:
-            text = paragraph.strip()
-            if re.match(r"[\w.]+\(", text) or text.startswith(".."):
+            text = _SIGNATURE.sub("", paragraph.strip()).strip()
+            if re.match(r"[\w.]+\(", text) or text.startswith(("..", "Args:")):
                 continue
             summary = shorten(re.sub(r":\w+:`([^`]*)`", r"\1", text))
             if summary:

@@ -450,8 +450,12 @@ def _normalize(framework: str, op: str) -> str:
         return op.removeprefix("aten::")
     if op.startswith(("prim::", "quantized::")) or op in _TORCH_NODES:
         return op
+    namespace, _, rest = op.partition(".")
     # The overload follows the name: aten.conv2d.default.
-    return op.split(".")[1] if op.startswith("aten.") else ""
+    name = rest.partition(".")[0]
+    if namespace == "quantized":
+        return f"quantized::{name}"
+    return name if namespace == "aten" else f"{namespace}.{name}" if name else ""
 
 
 @functools.cache
