@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.test_what_if import TAB, wait_for_plot
+from tests.web.test_what_if import TAB, export_svg, wait_for_plot
 from tests.web.what_if_data import make_people, make_workspace, predict_flat, predict_steep
 from tests.web.what_if_data import serve_workspaces as serve
 
@@ -125,3 +125,44 @@ def test_all_models_are_beside_each_other(people: str, open_page: OpenPage) -> N
     ).click()
     both = int((decide()[1] & labels & ~women).sum())
     expect(page.get_by_text(f"{both} of 400 shown")).to_be_visible()
+
+
+def read_threshold_lines(page: Page, feature: str) -> dict[str, float]:
+    """Return the thresholds that are drawn over the dependence on a feature, by their labels."""
+    svg = export_svg(page, f"Dependence on {feature}")
+    ticks = re.findall(r'translate\(48 ([\d.]+)\)"[^>]*>([\d.]+)</text>', svg)
+    bottom, top = (next(float(y) for y, text in ticks if text == end) for end in ("0", "1.0"))
+    heights = re.findall(r'<path d="M[\d.]+ ([\d.]+)L[^"]*"[^>]*dasharray="3 3"', svg)
+    labels = re.findall(r'translate\(851 [\d.]+\)"[^>]*text-anchor="end">([^<]+)</text>', svg)
+    thresholds = [round((bottom - float(y)) / (bottom - top), 2) for y in heights]
+    if len(thresholds) == 1:
+        return {"": thresholds[0]}
+    return dict(zip(labels, thresholds, strict=True))
+
+
+def test_dependence_shows_the_thresholds_of_slices(people: str, open_page: OpenPage) -> None:
+    page = open_page(people + "&wi=dependence&wi-model=steep" + BY_SEX)
+    assert read_threshold_lines(page, "age") == {
+        "sex: f \u00b7 steep": 0.2,
+        "Other datapoints \u00b7 steep": 0.6,
+        "sex: m \u00b7 flat": 0.8,
+        "Other datapoints \u00b7 flat": 0.5,
+    }
+    page.get_by_label("Overlay all models").uncheck()
+    expect(page.get_by_role("list", name="Legend")).to_have_count(0)
+    assert read_threshold_lines(page, "age") == {"sex: f": 0.2, "Other datapoints": 0.6}
+    page.get_by_role("button", name="Use one threshold per model").click()
+    expect(page.get_by_role("note")).to_have_count(0)
+    assert read_threshold_lines(page, "age") == {"": 0.6}
+
+
+def test_dependence_of_a_datapoint_has_the_threshold_of_its_slice(
+    people: str, open_page: OpenPage
+) -> None:
+    sex = make_people()["sex"]
+    for name, expected in (("f", {"steep": 0.2, "flat": 0.5}), ("m", {"steep": 0.6, "flat": 0.8})):
+        row = int(np.flatnonzero(sex == name)[0])
+        view = f"&wi=dependence&wi-local=1&wi-row={row}&wi-model=steep"
+        page = open_page(people + view + BY_SEX)
+        expect(page.locator("[data-ready]")).to_have_attribute("aria-busy", "false")
+        assert read_threshold_lines(page, "age") == expected

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.dashboards.what_if.board import Board, start_board
+from tests.dashboards.what_if.board import Board, start_board, wait_for_job
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.objects import to_table
@@ -129,3 +129,28 @@ def test_edits_are_judged_at_the_threshold_of_the_slice_they_lead_to(board: Boar
             changed[name][0] = value
         assert decide(changed, 0.5)[0] == 1
     assert {"group": "a"} in [edit["changes"] for edit in found["edits"]]
+
+
+def test_varied_copies_have_the_thresholds_of_the_slices_they_lead_to(board: Board) -> None:
+    data = make_data()
+    row = int(np.flatnonzero(data["group"] == "c")[0])
+    fields: dict[str, Any] = {"session": "data", "row": row, "threshold": 0.6}
+
+    def get_thresholds(**changes: Any) -> dict[str, dict[Any, float]]:
+        status = board.post("dependence", **{**fields, **changes})
+        curves = wait_for_job(board, status)["dependence"]
+        assert all(len(curve["values"][0]) > 1 for curve in curves)
+        return {
+            curve["features"][0]: dict(zip(curve["values"][0], curve["thresholds"], strict=False))
+            for curve in curves
+        }
+
+    by_group = get_thresholds(slice_thresholds=BY_GROUP)
+    assert by_group["group"] == {"a": 0.2, "b": 0.6, "c": 0.9}
+    assert len(by_group["x"]) == 10
+    assert set(by_group["x"].values()) == {0.9}
+    bins = {"slice_by": ["x"], "buckets": {"x": [0.7]}, "thresholds": {"m": {"x:>= 0.7": 0.8}}}
+    by_bin = get_thresholds(slice_thresholds=bins)["x"]
+    assert by_bin == {x: 0.8 if x >= 0.7 else 0.6 for x in by_bin}
+    for changes in ({}, {"row": None, "slice_thresholds": BY_GROUP}):
+        assert not any(get_thresholds(**changes).values())

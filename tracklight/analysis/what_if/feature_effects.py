@@ -274,6 +274,13 @@ def compute_partial_dependence(
             start += plan.size
 
 
+def vary_row(table: DataTable, row: int, grid: Grid) -> DataTable:
+    """Return a copy of one row for each value of a grid."""
+    plan = _Plan((grid,), 1)
+    copies = table.take(np.full(plan.size, row, np.int64))
+    return _vary(copies, plan, slice(0, plan.size), slice(0, plan.size))
+
+
 @dataclass(frozen=True, eq=False)
 class _Plan:
     """The varied rows of one result: every grid point for every row."""

@@ -33,6 +33,7 @@ from tracklight.analysis.what_if.performance import DEFAULT_THRESHOLD, get_label
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.dashboards.what_if.responses import make_threshold_function
 from tracklight.dashboards.what_if.schemas import (
+    NO_VALUES,
     CounterfactualRequest,
     CounterfactualsResponse,
     DependenceCurve,
@@ -160,7 +161,10 @@ class WhatIfJobs:
                 report=lambda done, total: progress.step(VARYING_FEATURES, done, total),
             )
             names = workspace.get_class_names(request.model)
-            curves = [_make_curve(each, rows, names, request.curves) for each in results]
+            get_thresholds = _choose_dependence_thresholds(workspace, request)
+            curves = [
+                _make_curve(each, rows, names, request.curves, get_thresholds) for each in results
+            ]
             curves.sort(key=lambda curve: -curve.variation)
             return JobResult(_NO_STATUS, dependence=curves)
 
@@ -475,8 +479,31 @@ def _choose_rows(workspace: Workspace, request: DependenceRequest) -> Int64:
     return active[feature_effects.choose_rows(len(active), request.sample, request.seed)]
 
 
+def _choose_dependence_thresholds(
+    workspace: Workspace, request: DependenceRequest
+) -> Callable[[feature_effects.Grid], Float64] | None:
+    """Return a function for the thresholds of varied copies of a row; None without slices."""
+    row = request.row
+    if row is None:
+        return None
+    get_thresholds = make_threshold_function(
+        workspace,
+        workspace.get_model(request.model).name,
+        request.threshold,
+        request.slice_thresholds,
+        row=row,
+    )
+    if get_thresholds is None:
+        return None
+    return lambda grid: get_thresholds(feature_effects.vary_row(workspace.table, row, grid))
+
+
 def _make_curve(
-    result: feature_effects.Dependence, rows: Int64, class_names: list[str], curves: int
+    result: feature_effects.Dependence,
+    rows: Int64,
+    class_names: list[str],
+    curves: int,
+    get_thresholds: Callable[[feature_effects.Grid], Float64] | None = None,
 ) -> DependenceCurve:
     count = min(curves, len(result.individual)) if len(result.grids) == 1 else 0
     # Evenly spaced, as data are often sorted by class.
@@ -492,4 +519,7 @@ def _make_curve(
         individual.astype(np.float32).reshape(-1),
         rows[chosen].astype(np.int32),
         result.variation,
+        get_thresholds(result.grids[0])
+        if get_thresholds is not None and len(result.grids) == 1
+        else NO_VALUES,
     )

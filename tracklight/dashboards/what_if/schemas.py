@@ -328,7 +328,8 @@ class DependenceRequest(SessionRequest):
     """Partial dependence of features, or of one pair if ``is_pair``.
 
     ``name[3]`` is an item of a list. Without features, all are evaluated; ``items`` then chooses
-    items of lists, such as ``0,2,4-6``.
+    items of lists, such as ``0,2,4-6``. With ``slice_thresholds``, the curves of a ``row`` have the
+    threshold of each varied copy; ``threshold`` is that of all other slices.
     """
 
     features: Names = []
@@ -341,6 +342,8 @@ class DependenceRequest(SessionRequest):
     value_range: tuple[float, float] | None = None
     sample: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1000
     curves: Annotated[int, msgspec.Meta(ge=0, le=500)] = 0
+    threshold: Fraction = 0.5
+    slice_thresholds: SliceThresholds | None = None
     seed: Seed = 0
 
 
@@ -674,6 +677,8 @@ class DependenceCurve(msgspec.Struct):
     """Curves of some rows: rows x points x classes."""
     rows: Int32
     variation: float
+    thresholds: Float64
+    """The threshold of each varied copy of a row; empty without thresholds of slices."""
 
 
 class FeatureImportance(msgspec.Struct):

@@ -7112,11 +7112,15 @@ export interface DependenceCurve {
   readonly individual: Float32Array;
   readonly rows: Int32Array;
   readonly variation: number;
+  /** The threshold of each varied copy of a row; empty without thresholds of slices. */
+  readonly thresholds: Float64Array;
 }
 
 /**
  * Partial dependence of features, or of one pair if `is_pair`. `name[3]` is an item of a list.
- * Without features, all are evaluated; `items` then chooses items of lists, such as `0,2,4-6`.
+ * Without features, all are evaluated; `items` then chooses items of lists, such as `0,2,4-6`. With
+ * `slice_thresholds`, the curves of a `row` have the threshold of each varied copy; `threshold` is
+ * that of all other slices.
  */
 export interface DependenceRequest extends SessionRequest {
   /** Default: `[]`. */
@@ -7136,6 +7140,9 @@ export interface DependenceRequest extends SessionRequest {
   readonly sample?: number;
   /** Default: `0`. */
   readonly curves?: number;
+  /** Default: `0.5`. */
+  readonly threshold?: number;
+  readonly slice_thresholds?: SliceThresholds | null;
   /** Default: `0`. */
   readonly seed?: number;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import {
+  countSlices,
   formatSlice,
   getBinCount,
   getBinKind,
@@ -145,4 +146,12 @@ test('other bins are other slices', () => {
     a: { '': 0.4, 'age:< 30': 0.9 },
     b: { '': 0.7 },
   });
+});
+
+test('the number of slices is known for categories and bins', () => {
+  const sex = { name: 'sex', missing: 0, distinct: 2 };
+  const age = { name: 'age', missing: 3, distinct: null };
+  const slicing = { slice_by: ['sex', 'age'], buckets: { age: { quantiles: 4 } } };
+  expect(countSlices({ ...slicing, model_thresholds: {} }, [sex, age])).toBe(10);
+  expect(countSlices({ ...slicing, buckets: {}, model_thresholds: {} }, [sex, age])).toBe(Infinity);
 });

@@ -2,7 +2,7 @@
  * Slices of the datapoints: conditions on columns, which choose the datapoints that are shown, bins of
  * numeric columns, as rules that the server expects, and thresholds of slices.
  */
-import type { PerformanceRequest, SliceThresholds } from '../../api/schemas';
+import type { DataColumnInfo, PerformanceRequest, SliceThresholds } from '../../api/schemas';
 import * as m from '../../catalog/what_if';
 
 /** A row fits if its value is `value`, or lies in a range. */
@@ -228,6 +228,19 @@ export function selectSliceThresholds(
     return own.length > 0 ? [[model, Object.fromEntries(own)] as const] : [];
   });
   return chosen.length > 0 ? { ...slicing, thresholds: Object.fromEntries(chosen) } : null;
+}
+
+/** Return the largest number of slices that there can be; Infinity if it is not known. */
+export function countSlices(
+  slicing: Slicing,
+  columns: readonly Pick<DataColumnInfo, 'name' | 'missing' | 'distinct'>[],
+): number {
+  return slicing.slice_by.reduce((product, name) => {
+    const column = columns.find((one) => one.name === name);
+    const rule = slicing.buckets[name];
+    const values = rule === undefined ? (column?.distinct ?? Infinity) : getBinCount(rule);
+    return product * (values + ((column?.missing ?? 0) > 0 ? 1 : 0));
+  }, 1);
 }
 
 /** Return thresholds without those of slices by some columns, of which there will be others. */

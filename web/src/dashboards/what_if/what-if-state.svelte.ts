@@ -222,10 +222,11 @@ export class WhatIfState {
 
   /** Those that decide what counts as another prediction of the chosen model. */
   readonly flipSliceThresholds: SliceThresholds | null = $derived.by(() =>
-    this.isBinary ? this.#selectModelThresholds(this.model?.name ?? '') : null,
+    this.isBinary ? this.selectModelThresholds(this.model?.name ?? '') : null,
   );
 
-  #selectModelThresholds(model: string): SliceThresholds | null {
+  /** The thresholds of slices that decide the predictions of one model. */
+  selectModelThresholds(model: string): SliceThresholds | null {
     const { sliceThresholds } = this;
     const own = sliceThresholds?.thresholds[model];
     return sliceThresholds && own ? { ...sliceThresholds, thresholds: { [model]: own } } : null;
@@ -411,7 +412,7 @@ export class WhatIfState {
     const isDecision =
       model !== undefined &&
       ['predicted', 'correct'].some((column) => this.nameComputed(column, model.name) === name);
-    const sliceThresholds = isDecision ? this.#selectModelThresholds(model.name) : null;
+    const sliceThresholds = isDecision ? this.selectModelThresholds(model.name) : null;
     return info && { session: info.session, name, threshold, sliceThresholds };
   }
 

@@ -21,6 +21,7 @@ const CURVE: DependenceCurve = {
   individual: Float32Array.of(1, 0, 0.5, 0.5),
   rows: Int32Array.of(3),
   variation: 0.5,
+  thresholds: new Float64Array(),
 };
 
 test('the last class is shown unless another is chosen', () => {
