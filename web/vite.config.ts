@@ -7,7 +7,7 @@ import { messages } from './tools/compile-messages.js';
 
 /** Code that most dashboards use, without three.js. In two chunks, as many small ones take longer to load. */
 const SHARED =
-  /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl|points\/point-(renderer|layers))|components|plugin|cards|scalar-cards|dashboards\/scalars\/scalars-dashboard)|\/node_modules\/svelte\//;
+  /\/src\/(lib\/(?!colors\.)|api|charts\/(?!audio|histogram|webgl|points\/point-renderer)|components|plugin|cards|scalar-cards|dashboards\/scalars\/scalars-dashboard)|\/node_modules\/svelte\//;
 /** The messages of that code. */
 const SHARED_MESSAGES = /\/src\/catalog\/(cards|charts|common|scalars)\.ts$/;
 /** Parts of cards that are loaded when they are first shown. */

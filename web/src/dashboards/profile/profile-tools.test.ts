@@ -18,7 +18,7 @@ import {
   shortenCallName,
   sumMatches,
 } from './calls/flame-graph';
-import { flattenStages } from './tools/pipeline-tree';
+import { flattenStages } from './tools/InputPipelineSection.svelte';
 import { makeKernelRows, summarizeKernels } from './tools/kernel-table';
 import {
   formatStack,

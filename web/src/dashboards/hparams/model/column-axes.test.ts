@@ -9,7 +9,7 @@ import {
   listMaskRows,
   makeFilterFromBrush,
 } from './trial-filters';
-import { makeColumn, makeTrialsOf } from './trial-fixtures';
+import { makeColumn, makeTrialsOf } from './trial-test-tools';
 
 const RATES = makeColumn('lr', [0.0001, 0.001, 0.01, 0.1, null]);
 const CATEGORIES = makeColumn('opt', ['adam', 'rms', 'sgd', 'adam']);

@@ -10,7 +10,7 @@ import {
   type Insight,
   listSplitColumns,
 } from './insights';
-import { makeColumn } from './trial-fixtures';
+import { makeColumn } from './trial-test-tools';
 import { computeBestSoFar, rankByObjective, type TrialColumn } from './trials';
 
 /** A grid search: accuracy rises with units and learning rate, and falls with dropout. */

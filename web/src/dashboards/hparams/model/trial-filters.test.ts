@@ -9,7 +9,7 @@ import {
   toRunFilterExpression,
   withFilter,
 } from './trial-filters';
-import { makeColumn, makeTrialsOf } from './trial-fixtures';
+import { makeColumn, makeTrialsOf } from './trial-test-tools';
 
 const FILTER_TRIALS = makeTrialsOf(
   makeColumn('lr', [0.1, 0.01, 0.001, null, NaN]),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { makeColumn, makeTrialsOf } from './trial-fixtures';
+import { makeColumn, makeTrialsOf } from './trial-test-tools';
 import { cycleSort, moveKey } from '../../../components/data-table';
 import { chooseSample, listVisibleColumns, sortRows } from './trials';
 

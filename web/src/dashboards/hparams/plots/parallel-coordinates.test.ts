@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { computeTrialColors, makeAxis } from '../model/column-axes';
-import { makeColumn } from '../model/trial-fixtures';
+import { makeColumn } from '../model/trial-test-tools';
 import { computeLineYs, findNearestLine, layoutAxes, LineRasterizer } from './parallel-coordinates';
 
 const UNITS = makeColumn(

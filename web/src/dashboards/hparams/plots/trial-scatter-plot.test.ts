@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { parseRgb } from '../../../lib/colors';
 import { computeTrialColors, getColorRamp, makeAxis, ScatterAxisCache } from '../model/column-axes';
-import { makeColumn } from '../model/trial-fixtures';
+import { makeColumn } from '../model/trial-test-tools';
 import {
   computeMeanSurface,
   countCoveringDots,

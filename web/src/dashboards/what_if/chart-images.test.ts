@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { makeHeatmapImage } from './pair-heatmap-export';
+import { makeHeatmapImage } from './chart-images';
 
 test('cells have the color and text of the table', () => {
   const image = makeHeatmapImage(
