@@ -29,7 +29,7 @@ from tracklight.dashboards.graphs import StaticGraph
 from tracklight.dashboards.profile.schemas import StaticTimeline
 from tracklight.dashboards.projector import StaticEmbedding
 from tracklight.dashboards.scalars import ExportedTag, ExportedTagList
-from tracklight.dashboards.what_if import StaticSession
+from tracklight.dashboards.what_if.static_session import StaticSession
 from tracklight.plugin import Blob, Route, Stream
 from tracklight.server.alerts import Alert
 from tracklight.server.events import (

@@ -754,7 +754,8 @@ def test_static_export_of_a_file(tmp_path: Path, open_page: OpenPage) -> None:
     target = tmp_path / "board.html"
     view = (
         f"tab=what_if&wi-file={tmp_path}/data/people.csv&wi-file-label=income&wi-file-scores=score"
-        '&wi-filter=[{"column":"sex","value":"f"}]&wi-row=3'
+        '&wi-filter=[{"column":"sex","value":"f"}]&wi-row=3&wi-slice=age&wi-bins={"age":[30]}'
+        '&wi-thresholds={"predictions":{"":0.7,"age:< 30":0.2}}'
     )
     arguments = ["--no-cache", f"--static={target}", f"--view={view}"]
     assert main(["export", str(tmp_path / "logs"), *arguments, f"--data-dir={tmp_path}/data"]) == 0
@@ -766,9 +767,15 @@ def test_static_export_of_a_file(tmp_path: Path, open_page: OpenPage) -> None:
     expect(page.get_by_text("This is a static export")).to_be_visible()
     expect(editor(page).get_by_label("age", exact=True)).to_have_value(str(columns["age"][3]))
     expect(page.get_by_role("button", name="Open data")).to_have_count(0)
+    decided = columns["score"] >= np.where(columns["age"] < 30, 0.2, 0.7)
+    legend = page.get_by_role("group", name="Legend")
+    expect(legend).to_contain_text(f"1 {int(decided.sum())}")
     page.get_by_role("button", name="Performance", exact=True).click()
-    accuracy = ((columns["score"] >= 0.5) == columns["income"]).mean()
+    accuracy = ((columns["score"] >= 0.7) == columns["income"]).mean()
     expect(page.get_by_text(f"{accuracy:.3g} (").first).to_be_visible()
+    young = columns["age"] < 30
+    accuracy = (decided == columns["income"])[young].mean()
+    expect(page.locator("[data-slice='age:< 30']")).to_contain_text(f"{100 * accuracy:.1f}%")
     page.get_by_role("button", name="Features", exact=True).click()
     expect(page.get_by_role("table").get_by_text("education").first).to_be_visible()
     for view_name in ("Dependence", "Compare", "Attributions"):

@@ -301,8 +301,32 @@ def test_static_export_contains_open_data_sets(tmp_path: Path) -> None:
     dashboard.close()
     assert list(exported) == ["static?session=demo", "sessions"]
     demo: Any = exported["static?session=demo"]
-    assert set(demo.performance) == {"linear", "linear/age", "linear/job"}
+    slicings = {"/".join(each.slice_by): each for each in demo.slicings}
+    assert set(slicings) == {"", "age", "job"}
+    assert slicings["age"].buckets == {"age": 4}
+    assert all(set(each.performance) == {"linear"} for each in demo.slicings)
     assert len(demo.columns.columns) == 6
+
+
+def test_static_export_has_the_slices_of_the_view(tmp_path: Path) -> None:
+    workspace = make_workspace()
+    workspace.predict()
+    workspace.delete(1)
+    access = DataAccess(workspaces={"demo": workspace})
+    view = {"wi-slice": "job,age", "wi-bins": '{"age": [30]}'}
+    exported: Any = dict(create_dashboard(tmp_path, access, view).export_static([]))
+    found = exported["static?session=demo"].slicings[-1]
+    assert (found.slice_by, found.buckets) == (["job", "age"], {"age": [30]})
+    assert set(found.performance["linear"].slices) == {"Overall", *found.slices}
+    rows = [row for at, row in enumerate(workspace.table.to_rows()) if at != 1]
+    expected = [
+        f"job_X_age:{row['job']}_X_{'< 30' if row['age'] < 30 else '>= 30'}" for row in rows
+    ]
+    assert [found.slices[code] for code in found.codes] == expected
+    for changes in ({"wi-bins": "[1"}, {"wi-slice": "gone"}, {"wi-bins": '{"age": [3, 1]}'}):
+        dashboard = create_dashboard(tmp_path, access, {**view, **changes})
+        exported = dict(dashboard.export_static([]))
+        assert len(exported["static?session=demo"].slicings) >= 3
 
 
 def test_static_export_has_the_models_of_the_link_that_are_columns(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from tracklight.analysis.what_if.feature_statistics import (
 )
 from tracklight.analysis.what_if.performance import (
     DEFAULT_THRESHOLD,
+    SliceAssignment,
     assign_slices,
     compare_performance,
     count_binary,
@@ -465,6 +466,12 @@ def make_threshold_function(
         return limits
 
     return get_thresholds
+
+
+def assign_requested_slices(workspace: Workspace, request: PerformanceRequest) -> SliceAssignment:
+    """Return the slice of each row for the columns of a request."""
+    workspace = _with_computed_columns(workspace, request)
+    return assign_slices(workspace.table, request.slice_by, _resolve_buckets(workspace, request))
 
 
 def _with_computed_columns(

@@ -7697,13 +7697,26 @@ export interface SliceThresholds {
 }
 
 /**
- * A data set without a server: what the page shows without calling a model. `performance` has the
- * metrics of each model, overall and by each column with few values.
+ * A data set without a server. It has the slices of all rows, by each column with few values or
+ * with the bins that the page chooses at first, and those of the exported view.
  */
 export interface StaticSession {
   readonly about: SessionInfo;
   readonly columns: DataColumnsResponse | null;
   readonly statistics: FeatureStatisticsResponse;
+  readonly slicings: readonly StaticSlicing[];
+}
+
+/**
+ * The slices by some columns, with the metrics of each model. `codes` has the position of the slice
+ * of each row that is not deleted in `slices`.
+ */
+export interface StaticSlicing {
+  readonly slice_by: readonly string[];
+  readonly buckets: Readonly<Record<string, number | readonly number[] | QuantileBuckets>>;
+  readonly model_thresholds: Readonly<Record<string, number>>;
+  readonly slices: readonly string[];
+  readonly codes: Int32Array;
   readonly performance: Readonly<Record<string, PerformanceResponse>>;
 }
 

@@ -24,6 +24,7 @@ import type {
 import type { ExportContents, StaticHandlers } from '../api/static/static-transport';
 import { encodeQuery } from '../api/transport';
 import { makeBodyPath } from './graphs/graph-model';
+import { selectColumns, selectPerformance } from './what_if/static-decisions';
 
 const DEFAULT_ROWS = 200;
 
@@ -263,20 +264,10 @@ async function readTimeline(capture: string, contents: ExportContents): Promise<
 const API_PATH = 'api/v1/what_if/';
 
 export const whatIfHandlers: StaticHandlers = {
-  'POST what_if/columns': async ({ session, names }, contents) => {
-    const { columns } = await readSession(contents, session);
-    if (!columns) throw new NotExportedError();
-    const found = names.map((name) => columns.columns.find((one) => one.name === name));
-    if (found.includes(undefined)) throw new NotExportedError();
-    return { ...columns, columns: found.filter((one) => one !== undefined) };
-  },
-  'POST what_if/performance': async ({ session, model, slice_by: sliceBy = [] }, contents) => {
-    const { performance, about } = await readSession(contents, session);
-    const name = model ?? about.models[0]?.name ?? '';
-    const response = performance[[name, ...sliceBy].join('/')];
-    if (!response) throw new NotExportedError();
-    return response;
-  },
+  'POST what_if/columns': async (request, contents) =>
+    selectColumns(await readSession(contents, request.session), request),
+  'POST what_if/performance': async (request, contents) =>
+    selectPerformance(await readSession(contents, request.session), request),
   'POST what_if/statistics': async ({ session }, contents) =>
     (await readSession(contents, session)).statistics,
   'GET what_if/image': async ({ session, feature, row = 0 }, contents) =>
