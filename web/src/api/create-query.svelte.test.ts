@@ -1,5 +1,5 @@
 import { flushSync } from 'svelte';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { createQuery, type Query, QueryMap } from './create-query.svelte';
 import { QueryCache } from './query-cache';
@@ -20,10 +20,14 @@ let cache: QueryCache;
 
 beforeEach(() => {
   transport = new FakeTransport();
-  cache = new QueryCache({ transport, onBug: () => undefined });
+  vi.stubGlobal('reportError', () => undefined);
+  cache = new QueryCache({ transport });
 });
 
-afterEach(() => cache.dispose());
+afterEach(() => {
+  cache.dispose();
+  vi.unstubAllGlobals();
+});
 
 /** A view of a query whose request can be changed, with all data that it has shown. */
 function mountView(first: string | null) {
@@ -113,7 +117,7 @@ test('components share the queries of a map', async () => {
   expect(map.keys).toEqual(['1']);
   second();
   flushSync();
-  expect(map.has('1')).toBe(false);
+  expect(map.get('1')).toBeUndefined();
   // Cached data is available to the next subscriber at once.
   const third = map.subscribe('1');
   expect(map.get('1')?.data).toBe(5);

@@ -28,17 +28,21 @@ export interface Query<Data> {
   retry(): void;
 }
 
-class ReactiveQuery<Data> implements Query<Data> {
+class ReactiveQuery<Request, Data> implements Query<Data> {
+  readonly observer: QueryObserver<Request, Data>;
   // Separate fields: an effect that reads the data does not run again because a refresh begins.
   #data = $state.raw<Data | undefined>();
   #bug = $state.raw<QueryState<Data>['bug']>(null);
   error = $state.raw<QueryError | null>(null);
   status = $state.raw<QueryState<Data>['status']>('idle');
   isStale = $state.raw(false);
-  readonly #retry: () => void;
 
-  constructor(retry: () => void) {
-    this.#retry = retry;
+  constructor(
+    cache: QueryCache,
+    definition: QueryDefinition<Request, Data>,
+    options: ObserveOptions<Request>,
+  ) {
+    this.observer = new QueryObserver(cache, definition, (state) => this.#set(state), options);
   }
 
   get data(): Data | undefined {
@@ -50,16 +54,13 @@ class ReactiveQuery<Data> implements Query<Data> {
     return this.status === 'loading';
   }
 
-  set({ data, bug, error, status, isStale }: QueryState<Data>): void {
-    this.#data = data;
-    this.#bug = bug;
-    this.error = error;
-    this.status = status;
-    this.isStale = isStale;
+  retry(): void {
+    this.observer.retry();
   }
 
-  retry(): void {
-    this.#retry();
+  #set({ data, bug, error, status, isStale }: QueryState<Data>): void {
+    [this.#data, this.#bug, this.error] = [data, bug, error];
+    [this.status, this.isStale] = [status, isStale];
   }
 }
 
@@ -73,25 +74,14 @@ export function createQuery<Request, Data>(
   request: () => Request | null,
   options: ObserveOptions<Request> = {},
 ): Query<Data> {
-  const { query, observer } = observe(cache, definition, options);
+  const query = new ReactiveQuery(cache, definition, options);
   // Before the DOM is updated: cached data is part of the first picture.
   $effect.pre(() => {
     const next = request();
-    untrack(() => observer.setRequest(next));
+    untrack(() => query.observer.setRequest(next));
   });
-  $effect.pre(() => () => observer.dispose());
+  $effect.pre(() => () => query.observer.dispose());
   return query;
-}
-
-function observe<Request, Data>(
-  cache: QueryCache,
-  definition: QueryDefinition<Request, Data>,
-  options: ObserveOptions<Request>,
-) {
-  const query = new ReactiveQuery<Data>(() => observer.retry());
-  query.set(IDLE);
-  const observer = new QueryObserver(cache, definition, (state) => query.set(state), options);
-  return { query, observer };
 }
 
 interface SharedQuery<Data> {
@@ -136,17 +126,14 @@ export class QueryMap<Request, Data> {
     return this.#queries.get(key)?.query;
   }
 
-  has(key: string): boolean {
-    return this.#queries.has(key);
-  }
-
   /** The keys that have subscribers. */
   get keys(): string[] {
     return [...this.#queries.keys()];
   }
 
   #start(key: string): SharedQuery<Data> {
-    const { query, observer } = observe(this.#cache, this.#definition, this.#options);
+    const query = new ReactiveQuery(this.#cache, this.#definition, this.#options);
+    const { observer } = query;
     const update = (request: Request | null): void => untrack(() => observer.setRequest(request));
     // Cached data is part of the first picture.
     update(this.#makeRequest(key));
@@ -254,9 +241,7 @@ export class QueryObserver<Request, Data> {
     const isKept = typeof keepPrevious === 'function' ? keepPrevious(before, next) : keepPrevious;
     if (!isKept) this.#previous = undefined;
     else if (entry?.hasData) this.#previous = entry.data as Data;
-    const { superseded = 'abort' } = this.#definition;
-    const policy = typeof superseded === 'function' ? superseded(before, next) : superseded;
-    if (policy === 'abort' || !isKept) this.#releaseFinishing();
+    if (!isKept || !this.#definition.completes?.(before, next)) this.#releaseFinishing();
     else if (entry?.flight) {
       this.#releaseFinishing();
       this.#finishing = entry;

@@ -102,7 +102,7 @@ function poll(
 ): Promise<PollResponse> {
   const query = { since: cursor, ...(lastEvent === null ? {} : { last_event: `${lastEvent}` }) };
   const path = `${baseUrl}api/v1/live/poll?${new URLSearchParams(query)}`;
-  return apiRequest(path, signal ? { signal } : {});
+  return apiRequest(path, { signal });
 }
 
 /**

@@ -21,13 +21,15 @@ beforeEach(() => {
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   transport = new FakeTransport();
   bugs = [];
-  cache = new QueryCache({ transport, onBug: (error) => bugs.push(error) });
+  vi.stubGlobal('reportError', (error: unknown) => bugs.push(error));
+  cache = new QueryCache({ transport });
 });
 
 afterEach(() => {
   cache.dispose();
   vi.useRealTimers();
   vi.restoreAllMocks();
+  vi.unstubAllGlobals();
 });
 
 interface Named {
@@ -296,7 +298,7 @@ test('data of the request before is dropped if it must not be kept', async () =>
 test('a slider shows intermediate results and skips what it passed meanwhile', async () => {
   const slider = definePluginQuery<Named, Named, string>('GET demo/slow', {
     scope: 'log',
-    superseded: 'finish',
+    completes: () => true,
     batch: oneAtATime,
   });
   const one = watch(slider, { name: 'a' });

@@ -33,8 +33,6 @@ const PAUSE_FACTOR = 5;
 
 export interface CacheOptions {
   readonly transport: Transport;
-  /** Called with programming errors. Default: report them to the console and `window.onerror`. */
-  readonly onBug?: (error: unknown) => void;
   /** Resolves when what has arrived is on the screen. */
   readonly afterPaint?: () => Promise<unknown>;
 }
@@ -47,7 +45,6 @@ export interface CacheOptions {
  */
 export class QueryCache {
   readonly transport: Transport;
-  readonly #onBug: (error: unknown) => void;
   readonly #afterPaint: () => Promise<unknown>;
   readonly #entries = new EntryTable();
   /** In the order of subscription: cards subscribe from top to bottom. */
@@ -59,9 +56,8 @@ export class QueryCache {
   #isFlushScheduled = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ transport, onBug, afterPaint }: CacheOptions) {
+  constructor({ transport, afterPaint }: CacheOptions) {
     this.transport = transport;
-    this.#onBug = onBug ?? ((error) => reportError(error));
     this.#afterPaint = afterPaint ?? (() => Promise.resolve());
   }
 
@@ -269,7 +265,7 @@ export class QueryCache {
       const own = due.filter((entry) => getPriority(entry) === priority);
       for (const entry of own) {
         if (!entry.flight && this.#canSend(entry.group, priority)) {
-          this.#send(this.#pickBatch(entry, due), priority, now);
+          this.#send(this.#pickBatch(entry, due), now);
         }
       }
     }
@@ -312,12 +308,11 @@ export class QueryCache {
 
   // ---- Requests
 
-  #send(entries: readonly Entry[], priority: Priority, now: number): void {
+  #send(entries: readonly Entry[], now: number): void {
     const [{ group }] = entries as [Entry];
-    const revisions = entries.map((entry) => this.#entries.getRevision(entry));
     const controller = new AbortController();
     const isProbe = this.#connection.error !== null;
-    const flight = { group, entries, revisions, priority, controller, isProbe };
+    const flight = { group, entries, controller, isProbe };
     this.#connection.isProbing = isProbe;
     if (entries.some(({ revision }) => revision !== NEVER) && group.restUntil <= now) {
       group.waveStart = now;
@@ -327,6 +322,7 @@ export class QueryCache {
     for (const entry of entries) {
       // `pollAt` stays: a poll that is aborted or fails for a while is still due.
       [entry.flight, entry.attemptedAt] = [flight, now];
+      entry.sentRevision = this.#entries.getRevision(entry);
       this.#notify(entry);
     }
     void this.#run(flight, now);
@@ -334,26 +330,28 @@ export class QueryCache {
 
   /** Never rejects: an exception must not stop the queue. */
   async #run(flight: Flight, startedAt: number): Promise<void> {
-    const { group, entries, revisions, controller } = flight;
+    const { group, entries, controller } = flight;
     let results: readonly Result[];
+    let isSplit = false;
     try {
       results = await this.#request(flight);
     } catch (error) {
       results = entries.map(() => ({ error }));
+      isSplit = entries.length > 1 && isRefusal(error);
     }
     if (controller.signal.aborted) return;
     const { minRefreshMs = DEFAULT_MIN_REFRESH_MS, batch } = group.definition;
     const endedAt = performance.now();
     group.restUntil = endedAt + Math.max(minRefreshMs, PAUSE_FACTOR * (endedAt - startedAt));
     this.#updateConnection(flight, results[0]);
-    const isSplit = isRefusedBatch(results);
     for (const [at, entry] of entries.entries()) {
       entry.flight = null;
       if (isSplit) [entry.isAlone, entry.revision] = [true, NEVER];
-      else this.#settle(entry, results[at] ?? NO_RESULT, revisions[at] ?? NEVER);
+      else this.#settle(entry, results[at] as Result);
     }
     const bugs = new Set(entries.flatMap(({ bug }) => (bug ? [bug.error] : [])));
-    for (const error of bugs) this.#onBug(error);
+    // To the console and to the page's list of errors.
+    for (const error of bugs) reportError(error);
     for (const entry of entries) this.#notify(entry);
     const wasFirst = group.isFirst && batch?.firstItems !== undefined;
     group.isFirst = false;
@@ -365,47 +363,45 @@ export class QueryCache {
   }
 
   async #request({ group, entries, controller }: Flight): Promise<readonly Result[]> {
-    const { route, batch, update, isFile = false } = group.definition;
+    const { route, batch, select, update, isFile = false } = group.definition;
     const requests = entries.map(({ request }) => request);
-    const known = entries.map(({ hasData, data }) => (update && hasData ? { data } : null));
-    const sent = requests.map((request, at) => {
-      const base = known[at];
-      return update && base ? (update.request(request, base.data) as unknown) : request;
-    });
+    const sent = entries.map(({ request, hasData, data }) =>
+      update && hasData ? (update.request(request, data) as unknown) : request,
+    );
     const wire = makeWireRequest(route, batch ? batch.join(sent) : sent[0], isFile);
     const response = await this.transport.send(wire, controller.signal);
     if (controller.signal.aborted) return [];
     const items = batch ? batch.split(response, requests) : [response];
-    return entries.map((one, at) => {
-      const [item, base] = [items[at], known[at]];
+    return entries.map(({ request, hasData, data }, at) => {
+      if (!(at in items)) return { error: new RangeError('a batch returned too few items') };
+      const item = items[at];
       if (item instanceof ServerError) return { error: item };
       try {
-        return {
-          data: update && base ? (update.merge(base.data, item) as unknown) : select(one, item),
-        };
+        if (update && hasData) return { data: update.merge(data, item) as unknown };
+        return { data: select ? (select(item, request) as unknown) : item };
       } catch (error) {
         return { error };
       }
     });
   }
 
-  #settle(entry: Entry, result: Result, revision: number): void {
+  #settle(entry: Entry, result: Result): void {
     try {
-      if ('error' in result) this.#fail(entry, result.error, revision);
-      else this.#entries.store(entry, result.data, revision);
+      if ('error' in result) this.#fail(entry, result.error);
+      else this.#entries.store(entry, result.data, entry.sentRevision);
     } catch (error) {
-      [entry.bug, entry.revision, entry.failures] = [{ error }, revision, 0];
-      entry.pollAt = Infinity;
+      entry.bug = { error };
+      [entry.revision, entry.failures, entry.pollAt] = [entry.sentRevision, 0, Infinity];
     }
   }
 
   /** Rethrows programming errors. */
-  #fail(entry: Entry, error: unknown, revision: number): void {
+  #fail(entry: Entry, error: unknown): void {
     // Without a connection the entry stays due; `getError` reports the lost connection.
     if (error instanceof NetworkError) return;
     if (error instanceof ServerError) {
       const data: unknown = entry.group.definition.recover?.(error);
-      if (data !== undefined) return this.#entries.store(entry, data, revision);
+      if (data !== undefined) return this.#entries.store(entry, data, entry.sentRevision);
       const delay = getRetryDelayMs(error, ++entry.failures);
       if (delay !== null) {
         entry.notBefore = performance.now() + delay;
@@ -413,7 +409,8 @@ export class QueryCache {
       }
     }
     if (!(error instanceof QueryError)) throw error;
-    [entry.error, entry.revision, entry.failures, entry.pollAt] = [error, revision, 0, Infinity];
+    entry.error = error;
+    [entry.revision, entry.failures, entry.pollAt] = [entry.sentRevision, 0, Infinity];
   }
 
   #updateConnection({ isProbe }: Flight, result: Result | undefined): void {
@@ -441,24 +438,12 @@ export class QueryCache {
   }
 }
 
-/** A batch function that returns too few items has a bug. */
-const NO_RESULT: Result = { error: new RangeError('a batch returned too few items') };
-
 type Result = { readonly data: unknown } | { readonly error: unknown };
 
-/** Whether one error of the client's fault is the result of several requests: one of them is bad. */
-function isRefusedBatch(results: readonly Result[]): boolean {
-  const [first] = results;
-  if (results.length < 2 || !first || !('error' in first)) return false;
-  const { error } = first;
-  const isRefusal = error instanceof ServerError && error.status >= 400 && error.status < 500;
-  if (!isRefusal || error.status === TOO_MANY_REQUESTS) return false;
-  return results.every((result) => 'error' in result && result.error === error);
-}
-
-function select({ group, request }: Entry, item: unknown): unknown {
-  const { select: convert } = group.definition;
-  return convert ? (convert(item, request) as unknown) : item;
+/** Whether the server finds fault with a request: with several in a batch, one of them is bad. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ServerError) || error.status === TOO_MANY_REQUESTS) return false;
+  return error.status >= 400 && error.status < 500;
 }
 
 function getPriority({ watchers }: Entry): Priority {

@@ -1,4 +1,4 @@
-/** How queries are described: routes, scopes, options, batches and cache keys. */
+/** How queries are described: routes, scopes, options and batches. */
 import { type QueryError, ServerError } from './errors';
 import type { ChartRow as ServerChartRow, ChartsRequest, Problem, Routes } from './schemas';
 
@@ -14,9 +14,6 @@ export type RevisionScope =
   'immutable' | 'log' | { readonly runs: readonly string[] | null } | { readonly event: string };
 
 export type Priority = 'high' | 'normal' | 'low';
-
-/** What happens to a request in flight whose observer now needs something else. */
-export type Superseded = 'abort' | 'finish';
 
 /** How requests are combined into one that a route with lists accepts. */
 export interface Batch<Request, Sent, Response, Item> {
@@ -52,8 +49,11 @@ export interface QueryOptions<Request, Sent, Response, Item, Data> {
   readonly recover?: (error: ServerError) => Data | undefined;
   /** Shortest pause between two refreshes because of a new revision. Default: 1000. */
   readonly minRefreshMs?: number;
-  /** Default: `abort`. `finish` shows intermediate results, for a slider. */
-  readonly superseded?: Superseded | ((previous: Request, next: Request) => Superseded);
+  /**
+   * Return whether a request in flight is completed although the next one is needed by now, to show
+   * intermediate results of a slider. Default: it is aborted.
+   */
+  readonly completes?: (previous: Request, next: Request) => boolean;
   /** Size of an entry in any unit. Default: 1. */
   readonly cost?: (data: Data) => number;
   /** Unused entries are evicted above this total cost. Default: 200. */
@@ -133,39 +133,6 @@ export const IDLE: QueryState<never> = {
   isStale: false,
   bug: null,
 };
-
-/** Makes cache keys. Large parts that many keys share are replaced by a number. */
-export class KeyMaker {
-  readonly #ids = new WeakMap<object, number>();
-  readonly #texts = new Map<string, number>();
-  #count = 0;
-
-  makeKey<Request>(definition: QueryDefinition<Request, unknown>, request: Request): string {
-    const { batch, route } = definition;
-    if (!batch) return `${route} ${JSON.stringify(request)}`;
-    return `${route} ${this.intern(batch.shared(request))} ${JSON.stringify(batch.item(request))}`;
-  }
-
-  /** Return the same number for equal objects. */
-  intern(shared: object): number {
-    const known = this.#ids.get(shared);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(shared);
-    const id = this.#texts.get(text) ?? this.#count++;
-    // Reinserted as the most recent. A forgotten text only means that an entry is fetched again.
-    this.#texts.delete(text);
-    this.#texts.set(text, id);
-    this.#ids.set(shared, id);
-    if (this.#texts.size > MAX_INTERNED) this.#texts.delete(firstKey(this.#texts));
-    return id;
-  }
-}
-
-const MAX_INTERNED = 256;
-
-function firstKey(map: ReadonlyMap<string, unknown>): string {
-  return map.keys().next().value ?? '';
-}
 
 /** A request for one tag; `view` has the fields that all tags of a dashboard share. */
 export interface TagRequest<View extends object> {

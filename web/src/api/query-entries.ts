@@ -1,14 +1,10 @@
 import type { QueryError } from './errors';
-import {
-  type AnyDefinition,
-  KeyMaker,
-  type Priority,
-  type RevisionScope,
-} from './query-definition';
+import type { AnyDefinition, Priority, RevisionScope } from './query-definition';
 
 /** Revision of an entry that must be fetched whatever the revision of the log is. */
 export const NEVER = -1;
 const DEFAULT_MAX_COST = 200;
+const MAX_INTERNED = 256;
 
 /** A user of an entry, which is notified of changes. */
 export interface Watcher {
@@ -31,6 +27,8 @@ export interface Entry {
   flight: Flight | null;
   /** Revision that the last completed attempt saw; `NEVER` if the entry must be fetched. */
   revision: number;
+  /** Revision when the last attempt was sent. */
+  sentRevision: number;
   failures: number;
   /** Times in milliseconds: last attempt, earliest next attempt, next poll. */
   attemptedAt: number;
@@ -57,8 +55,6 @@ export interface Group {
 export interface Flight {
   readonly group: Group;
   readonly entries: readonly Entry[];
-  readonly revisions: readonly number[];
-  readonly priority: Priority;
   readonly controller: AbortController;
   readonly isProbe: boolean;
 }
@@ -66,11 +62,30 @@ export interface Flight {
 /** The entries of a cache, by definition and request. */
 export class EntryTable {
   readonly revisions = new Revisions();
-  readonly #keys = new KeyMaker();
   readonly #groups = new Map<AnyDefinition, Group>();
+  readonly #sharedIds = new WeakMap<object, number>();
+  readonly #idsByText = new Map<string, number>();
+  #idCount = 0;
 
-  makeKey(definition: AnyDefinition, request: unknown): string {
-    return this.#keys.makeKey(definition, request);
+  /** Large parts of requests that many keys share are replaced by a number. */
+  makeKey({ batch, route }: AnyDefinition, request: unknown): string {
+    if (!batch) return `${route} ${JSON.stringify(request)}`;
+    return `${route} ${this.#intern(batch.shared(request))} ${JSON.stringify(batch.item(request))}`;
+  }
+
+  /** Return the same number for equal objects. */
+  #intern(shared: object): number {
+    const known = this.#sharedIds.get(shared);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(shared);
+    const id = this.#idsByText.get(text) ?? this.#idCount++;
+    // Reinserted as the most recent. A forgotten text only means that an entry is fetched again.
+    this.#idsByText.delete(text);
+    this.#idsByText.set(text, id);
+    this.#sharedIds.set(shared, id);
+    const [oldest = ''] = this.#idsByText.keys();
+    if (this.#idsByText.size > MAX_INTERNED) this.#idsByText.delete(oldest);
+    return id;
   }
 
   find(definition: AnyDefinition, request: unknown): Entry | undefined {
@@ -88,7 +103,7 @@ export class EntryTable {
   /** Return the entry of a request, which is created if necessary. */
   get(definition: AnyDefinition, request: unknown): Entry {
     const group = this.#getGroup(definition);
-    const key = this.#keys.makeKey(definition, request);
+    const key = this.makeKey(definition, request);
     const entry = group.entries.get(key) ?? this.#makeEntry(group, request);
     group.entries.delete(key);
     group.entries.set(key, entry);
@@ -100,13 +115,14 @@ export class EntryTable {
     return {
       group,
       request,
-      sharedId: batch ? this.#keys.intern(batch.shared(request)) : 0,
+      sharedId: batch ? this.#intern(batch.shared(request)) : 0,
       isAlone: false,
       data: undefined,
       hasData: false,
       error: null,
       bug: null,
       revision: NEVER,
+      sentRevision: NEVER,
       failures: 0,
       attemptedAt: NEVER,
       notBefore: 0,
@@ -152,9 +168,8 @@ export class EntryTable {
     const unused = [...group.entries].filter(
       ([, { watchers, flight }]) => watchers.size === 0 && !flight,
     );
-    const isOversized = ([, { cost }]: (typeof unused)[number]): boolean => cost > maxCost;
-    const order = [...unused.filter(isOversized), ...unused.filter((one) => !isOversized(one))];
-    for (const [key, { cost }] of order) {
+    unused.sort(([, one], [, other]) => +(other.cost > maxCost) - +(one.cost > maxCost));
+    for (const [key, { cost }] of unused) {
       if (group.cost <= maxCost) return;
       group.entries.delete(key);
       group.cost -= cost;

@@ -22,11 +22,13 @@ import { prefetch } from './prefetch';
 const signal = new AbortController().signal;
 const json = { 'content-type': 'application/json' };
 
+afterEach(() => vi.unstubAllGlobals());
+
 function send(response: Response | Error): Promise<unknown> {
-  const transport = new HttpTransport(() =>
+  vi.stubGlobal('fetch', () =>
     response instanceof Error ? Promise.reject(response) : Promise.resolve(response),
   );
-  return transport.send(makeWireRequest('GET runs', {}), signal);
+  return new HttpTransport().send(makeWireRequest('GET runs', {}), signal);
 }
 
 test('JSON and columns are decoded', async () => {
@@ -40,12 +42,12 @@ test('JSON and columns are decoded', async () => {
 
 test('requests are sent as JSON, files unchanged', async () => {
   const seen: [string, RequestInit][] = [];
-  const transport = new HttpTransport((path, init) => {
+  vi.stubGlobal('fetch', (path: string, init: RequestInit) => {
     seen.push([path, init]);
     return Promise.resolve(new Response('a,b', { headers: { 'content-type': 'text/csv' } }));
   });
   const wire = makeWireRequest('POST scalars/table', { tags: ['loss'] }, true);
-  const file = await transport.send(wire, signal);
+  const file = await new HttpTransport().send(wire, signal);
   expect(await (file as Blob).text()).toBe('a,b');
   expect(seen[0]?.[0]).toBe('api/v1/scalars/table');
   expect(seen[0]?.[1]).toMatchObject({ method: 'POST', body: '{"tags":["loss"]}' });
@@ -216,12 +218,11 @@ describe('prefetch', () => {
     return Promise.resolve(new Response(JSON.stringify(value), { headers }));
   }
 
-  afterEach(() => vi.unstubAllGlobals());
-
   test('the first request takes a prefetched response, the next one is sent', async () => {
     vi.stubGlobal('fetch', () => respond('early'));
     prefetch('api/v1/runs');
-    const transport = new HttpTransport(() => respond('late'));
+    vi.stubGlobal('fetch', () => respond('late'));
+    const transport = new HttpTransport();
     const request = makePathRequest('api/v1/runs');
     expect(await transport.send(request, signal)).toBe('early');
     expect(await transport.send(request, signal)).toBe('late');
@@ -230,8 +231,8 @@ describe('prefetch', () => {
   test('other methods do not take it', async () => {
     vi.stubGlobal('fetch', () => respond('early'));
     prefetch('api/v1/tags');
-    const transport = new HttpTransport(() => respond('sent'));
+    vi.stubGlobal('fetch', () => respond('sent'));
     const request = makePathRequest('api/v1/tags', { method: 'POST', body: {} });
-    expect(await transport.send(request, signal)).toBe('sent');
+    expect(await new HttpTransport().send(request, signal)).toBe('sent');
   });
 });

@@ -84,7 +84,7 @@ interface PathRequest {
   readonly method?: HttpMethod;
   readonly body?: unknown;
   readonly isFile?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export function makePathRequest(
@@ -112,16 +112,9 @@ export function getRoutePath(route: string): string {
   return API_ROOT + splitRoute(route)[1];
 }
 
-type Fetch = (path: string, init: RequestInit) => Promise<Response>;
-
 /** Requests to the server that the page came from. URLs are relative, so any base path works. */
 export class HttpTransport implements Transport {
   readonly exportedAt = null;
-  readonly #fetch: Fetch;
-
-  constructor(fetchResponse: Fetch = (path, init) => fetch(path, init)) {
-    this.#fetch = fetchResponse;
-  }
 
   supports(): boolean {
     return true;
@@ -139,7 +132,7 @@ export class HttpTransport implements Transport {
     const init = makeInit(request, signal);
     const { method, path } = request;
     const response = await receive(
-      () => (method === 'GET' && takePrefetched(path)) || this.#fetch(path, init),
+      () => (method === 'GET' && takePrefetched(path)) || fetch(path, init),
     );
     if (!response.ok) throw await readError(response);
     if (request.isFile) return receive(() => response.blob());
@@ -270,10 +263,6 @@ export function getTransport(): Transport {
   return transport;
 }
 
-export function postJson(body: unknown, signal?: AbortSignal): PathRequest {
-  return { method: 'POST', body, ...(signal ? { signal } : {}) };
-}
-
 /** Send a request and return the decoded response. */
 export async function apiRequest<Response>(
   path: string,
@@ -281,8 +270,4 @@ export async function apiRequest<Response>(
 ): Promise<Response> {
   const { signal = new AbortController().signal } = request;
   return (await transport.send(makePathRequest(path, request), signal)) as Response;
-}
-
-export function apiRequestBlob(path: string, request: PathRequest = {}): Promise<Blob> {
-  return apiRequest<Blob>(path, { ...request, isFile: true });
 }

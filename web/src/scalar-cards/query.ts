@@ -82,7 +82,7 @@ export const chartQuery = defineQuery('POST scalars/query', {
   scope: ({ view }: ScalarChartRequest) => getScope(view),
   minRefreshMs: CHARTS_REFRESH_MS,
   // Moving a slider or panning shows intermediate results.
-  superseded: (previous, next) => (needsOtherPoints(previous.view, next.view) ? 'abort' : 'finish'),
+  completes: (previous, next) => !needsOtherPoints(previous.view, next.view),
   batch: {
     shared: ({ view, width }) => withWidth(view, width),
     item: ({ chart }) => chart,

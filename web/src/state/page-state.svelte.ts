@@ -1,7 +1,7 @@
 /** The state of one mounted page: its parts, its commands and its errors. */
 import { createContext, untrack } from 'svelte';
 
-import { apiRequest, apiRequestBlob, getTransport, postJson } from '../api/transport';
+import { apiRequest, getTransport } from '../api/transport';
 import { createQuery } from '../api/create-query.svelte';
 import { QueryCache } from '../api/query-cache';
 import { optionalNumber, range } from '../lib/codecs';
@@ -307,9 +307,10 @@ export function createDashboardApi(name: string): DashboardApi {
   return {
     url,
     fileUrl: (path) => getTransport().resolveUrl(url(path)),
-    get: (path, signal) => apiRequest(url(path), signal ? { signal } : {}),
-    post: (path, body, signal) => apiRequest(url(path), postJson(body, signal)),
-    blob: (path, body, signal) => apiRequestBlob(url(path), postJson(body, signal)),
+    get: (path, signal) => apiRequest(url(path), { signal }),
+    post: (path, body, signal) => apiRequest(url(path), { method: 'POST', body, signal }),
+    blob: (path, body, signal) =>
+      apiRequest(url(path), { method: 'POST', body, isFile: true, signal }),
   };
 }
 

@@ -149,7 +149,7 @@ export class StepsQuery {
   /** Steps of all visible cards or of the full-screen card, sorted. */
   readonly allSteps = $derived.by(() => {
     const full = this.#grid.settings.fullScreen.value;
-    const tags = full !== null && this.#tags.has(full) ? [full] : this.#tags.keys;
+    const tags = full !== null && this.#tags.get(full) ? [full] : this.#tags.keys;
     return mergeSteps(tags.flatMap((tag) => this.get(tag) ?? []));
   });
 

@@ -1,6 +1,6 @@
 import { createContext } from 'svelte';
 
-import { apiRequestBlob, postJson } from '../../api/transport';
+import { apiRequest } from '../../api/transport';
 import type { Query } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
 import { defineQuery } from '../../api/query-definition';
@@ -296,9 +296,9 @@ export async function exportReport(
   workspace: WorkspaceState,
 ): Promise<void> {
   const visible = workspace.context.runs.visible.map(({ name }) => name);
-  const view = `?${makeExportQuery(document, location.search, visible)}`;
+  const body = { view: `?${makeExportQuery(document, location.search, visible)}` };
   try {
-    const page = await apiRequestBlob('api/v1/export', postJson({ view }));
+    const page = await apiRequest<Blob>('api/v1/export', { method: 'POST', body, isFile: true });
     downloadBlob(page, `${toFileName(document.name)}.html`);
   } catch (error) {
     workspace.error = toProblem(error);
