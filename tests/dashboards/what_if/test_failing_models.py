@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,43 @@ def test_inputs_that_change_while_a_model_works_are_predicted_again(tmp_path: Pa
         may_end.set()
         assert wait_for_job(board, status)["status"]["state"] == "done"
     assert inputs == [["x", "z"], ["z"]]
+
+
+def test_an_edit_with_a_slow_model_does_not_block_other_requests(tmp_path: Path) -> None:
+    is_called, may_end = threading.Event(), threading.Event()
+    may_end.set()
+    sizes = []
+
+    def predict(columns: Any) -> Any:
+        sizes.append(len(columns["x"]))
+        is_called.set()
+        assert may_end.wait(60)
+        return 1 / (1 + np.exp(-np.asarray(columns["x"], np.float64)))
+
+    workspace = make_workspace(predict)
+    workspace.predict()
+    with start_board(tmp_path, get_access(workspace)) as board, ThreadPoolExecutor(2) as pool:
+        is_called.clear()
+        may_end.clear()
+        try:
+            edit = pool.submit(board.post, "edit", session="data", row=1, values={"x": 3.0})
+            assert is_called.wait(30)
+            other = pool.submit(board.post, "edit", session="data", row=2, values={"x": -3.0})
+            # Others see the data as they were, with all predictions.
+            response = board.post("columns", session="data", names=["x", "score"])
+            assert response["version"] == 0 and len(response["rows"]) == ROWS
+            assert board.get("row", session="data", row=1)["scores"][0]["history"]
+            # What changes meanwhile is kept, and the model gets the row again.
+            board.post("slice", session="data", name="mine", rows=[4])
+            assert not edit.done() and not other.done()
+        finally:
+            may_end.set()
+        for future, row, x in ((edit, 1, 3.0), (other, 2, -3.0)):
+            assert future.result()["row"]["row"] == row
+            found = board.get("row", session="data", row=row)
+            values = {each["name"]: each["value"] for each in found["values"]}
+            assert values["x"] == x and values["mine"] is False
+            score = found["scores"][0]["history"][-1][1]
+            assert score == pytest.approx(1 / (1 + np.exp(-x)))
+        assert board.get("about", session="data")["edit_count"] == 2
+        assert sizes == [ROWS, 1, 1, 1]

@@ -67,6 +67,22 @@ class Edit:
     """The inputs of models before a feature was added; None for all columns."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Identity:
+    """Equal only for the same object, which it keeps alive."""
+
+    value: object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+WorkspaceKey = tuple[object, ...]
+
+
 @dataclass
 class _ModelState:
     """A model and its predictions of all rows so far."""
@@ -231,6 +247,29 @@ class Workspace:
             for name, state in self._models.items()
         }
         return copied
+
+    def get_state_key(self) -> WorkspaceKey:
+        """Return what changes with every edit, model and prediction; compare it by equality."""
+        states = [
+            _Identity(each)
+            for state in self._models.values()
+            for each in (state.predictor, state.predictions)
+        ]
+        return (self.version, self.model_version, *states)
+
+    def adopt(self, copied: Workspace, changed: Iterable[int]) -> None:
+        """Take over the edits and predictions of a snapshot of the current state.
+
+        Args:
+            copied: The snapshot. It must not be used any more.
+            changed: The rows that changed, as collected by `start_tracking` of the snapshot.
+        """
+        for tracker in self._trackers:
+            tracker.update(changed)
+        self.table, self.is_active = copied.table, copied.is_active
+        self.history, self.slices = copied.history, copied.slices
+        self._features, self._models = copied._features, copied._models
+        self.version, self.model_version = copied.version, copied.model_version
 
     # ---- models
 

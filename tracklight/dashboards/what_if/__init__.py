@@ -257,23 +257,26 @@ class WhatIf(Dashboard):
 
     def edit(self, request: RowEditRequest) -> RowEditResponse:
         """Change, add, duplicate, delete, reset or undo, and predict the changed row again."""
-        session = self._store.get(request.session)
-        with session.lock:
-            row = _apply_edit(session.workspace, request)
-            return _make_edit_response(session.workspace, row)
+
+        def apply(workspace: Workspace) -> RowEditResponse:
+            return _make_edit_response(workspace, _apply_edit(workspace, request))
+
+        return self._store.get(request.session).change(apply)
 
     def add_feature(self, request: AddFeatureRequest) -> RowEditResponse:
         """Add a column with a value in one row, and predict that row again."""
-        session = self._store.get(request.session)
-        with session.lock:
-            session.workspace.add_feature(
+
+        def apply(workspace: Workspace) -> RowEditResponse:
+            workspace.add_feature(
                 request.name,
                 request.type,
                 request.row,
                 request.value,
                 is_input=request.is_input,
             )
-            return _make_edit_response(session.workspace, request.row)
+            return _make_edit_response(workspace, request.row)
+
+        return self._store.get(request.session).change(apply)
 
     def save_slice(self, request: SaveSliceRequest) -> SessionInfo:
         """Save a named set of rows as a column, for slices, colors and filters.

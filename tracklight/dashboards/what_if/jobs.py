@@ -114,8 +114,7 @@ class WhatIfJobs:
         def compute(progress: JobProgress) -> JobResult:
             report = partial(progress.step, PREDICTING)
             _predict_first(session, name, report)
-            with session.lock:
-                scores = workspace.predict(name, report).scores
+            scores = session.change(lambda copied: copied.predict(name, report).scores)
             return JobResult(_NO_STATUS, predicted_rows=len(scores))
 
         return self._start(session, "predict", compute, name)

@@ -11,11 +11,12 @@ import secrets
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -164,6 +165,8 @@ def compute_fingerprint(table: DataTable) -> str:
 
 # ---- open data sets
 
+_Result = TypeVar("_Result")
+
 _MAX_SESSIONS = 20
 _MAX_FOLDERS = 20_000
 _MAX_PREPARE_FOLDERS = 1000
@@ -180,12 +183,33 @@ class OpenSession:
     title: str
     workspace: Workspace
     lock: threading.RLock = field(default_factory=threading.RLock)
+    edit_lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held by one edit at a time while models work, which others need not wait for."""
     path: str = ""
     """The path with which it was opened."""
     full_path: str = ""
     """The absolute path or pattern, empty for data of a program."""
     is_own: bool = True
     """False for a workspace of the program that started the server."""
+
+    def change(self, apply: Callable[[Workspace], _Result]) -> _Result:
+        """Apply a change that calls models, without the lock while they work.
+
+        The change is applied to a copy, which replaces the workspace unless that has changed
+        meanwhile: then it is applied again. If it fails, the workspace is as before.
+        """
+        with self.edit_lock:
+            while True:
+                with self.lock:
+                    copied = self.workspace.snapshot()
+                    key = self.workspace.get_state_key()
+                changed = copied.start_tracking()
+                result = apply(copied)
+                copied.stop_tracking(changed)
+                with self.lock:
+                    if self.workspace.get_state_key() == key:
+                        self.workspace.adopt(copied, changed)
+                        return result
 
 
 class SessionStore:
