@@ -15,6 +15,7 @@ from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables import DataTable, convert_column
 from tracklight.analysis.tables.columns import make_column
 from tracklight.analysis.tables.files import ReadLimits, read_files
+from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import UsageError
 from tracklight.formats.media import encode_png
 from tracklight.what_if import Session, read_table
@@ -141,3 +142,10 @@ def test_lists_of_different_lengths_say_why_they_are_not_varied() -> None:
     with pytest.raises(UsageError, match='"x" has lists of different lengths, whose items cannot'):
         session.partial_dependence("x[0]")
     assert session.partial_dependence("words[0]")["value"].tolist() == ["a", "c"] * 2
+
+
+def test_complex_numbers_keep_their_imaginary_part() -> None:
+    values = np.array([1 + 2j, 3, complex("nan")])
+    column = to_table(pandas.DataFrame({"z": values})).get_column("z")
+    assert column.type == "string"
+    assert [column.get_value(row) for row in range(3)] == ["(1+2j)", "(3+0j)", None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +22,7 @@ from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.columns import make_column
 from tracklight.analysis.tables.objects import to_table
+from tracklight.analysis.what_if.performance import assign_slices
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.formats.media import encode_png
 from tracklight.what_if import Session
@@ -553,3 +555,15 @@ def test_scores_of_many_classes_are_columns(tmp_path: Path, count: int) -> None:
     frame = Session(table, model, "label", features=["row"]).predictions()
     for number, name in enumerate(names):
         assert np.allclose(frame[f"score:{name}"], scores[:, number])
+
+
+def test_crossed_values_that_contain_the_separator_are_slices_of_their_own() -> None:
+    one = ["a_X_b", "a", "X_b", "a_X", "X", "\\X", "a\\X"]
+    two = ["c", "b_X_c", "c", "b", "b", "b", "b"]
+    table = to_table({"one": one, "two": two})
+    assignment = assign_slices(table, ["one", "two"])
+    assert len(set(assignment.names)) == len(one)
+    for code, first, second in zip(assignment.codes.tolist(), one, two, strict=True):
+        values = assignment.names[code].removeprefix("one_X_two:").split("_X_")
+        plain = [re.sub(r"((?:_|^)\\*)\\X(?=_|$)", r"\1X", value) for value in values]
+        assert plain == [first, second]

@@ -153,7 +153,8 @@ def _from_series(pd: Any, name: str, series: Any) -> DataColumn:
         return make_string_column(
             name, (None if value is pd.NaT else value.isoformat() for value in series)
         )
-    if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
+    is_real = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
+    if pd.api.types.is_bool_dtype(dtype) or is_real:
         missing = series.isna().to_numpy()
         if not missing.any():
             return make_number_column(name, series.to_numpy(_get_number_dtype(pd, dtype)))
@@ -177,7 +178,7 @@ def _get_number_dtype(pd: Any, dtype: Any) -> type[np.generic]:
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value
+    return isinstance(value, (float, complex)) and value != value
 
 
 def _to_arrow_table(data: Any) -> Any:

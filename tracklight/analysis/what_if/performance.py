@@ -13,6 +13,7 @@ difference takes into account that both see the same rows.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -72,6 +73,8 @@ _MULTICLASS_METRICS = (
     "example_count",
     "weighted_example_count",
 )
+#: An X between underscores, or between one and an end of the text, with its backslashes.
+_CROSSING = re.compile(r"(?:(?<=_)|^)\\*X(?=_)|(?<=_)\\*X$|^\\+X$")
 #: Of the normal distribution, for intervals of 95 %.
 _NORMAL_QUANTILE = 1.96
 
@@ -138,16 +141,22 @@ def resolve_buckets(
 def to_column_data(column: DataColumn) -> ColumnData:
     """Return a column for the evaluation package.
 
-    A category that is spelled as `MISSING` gets quotes, and with quotes one more of each.
+    A category that is spelled as `MISSING` gets quotes, and with quotes one more of each. An X
+    that could be read as the ``_X_`` between the values of crossed columns gets a backslash.
     """
     if column.type == "string":
-        texts = [f'"{text}"' if text.strip('"') == MISSING else text for text in column.categories]
-        return Categorical(texts, column.values)
+        return Categorical([_escape_value(text) for text in column.categories], column.values)
     if column.missing is not None:
         texts = [str(value) for value in np.unique(column.values).tolist()]
         codes = np.searchsorted(np.unique(column.values), column.values)
         return Categorical(texts, np.where(column.missing, -1, codes))
     return column.values
+
+
+def _escape_value(text: str) -> str:
+    if text.strip('"') == MISSING:
+        return f'"{text}"'
+    return _CROSSING.sub(r"\\\g<0>", text) if "X" in text else text
 
 
 def assign_slices(

@@ -155,3 +155,16 @@ test('the number of slices is known for categories and bins', () => {
   expect(countSlices({ ...slicing, model_thresholds: {} }, [sex, age])).toBe(10);
   expect(countSlices({ ...slicing, buckets: {}, model_thresholds: {} }, [sex, age])).toBe(Infinity);
 });
+
+test('values that contain the separator of crossed columns are distinguished', () => {
+  const columns = ['one', 'two'];
+  const name = String.raw`one_X_two:a_\X_b_X_X`;
+  expect(parseSlice(name, columns)).toEqual([
+    { column: 'one', value: 'a_X_b' },
+    { column: 'two', value: 'X' },
+  ]);
+  expect(formatSlice(name, columns)).toBe('one: a_X_b · two: X');
+  expect(parseSlice(String.raw`one:\X_\X_\\X`, ['one'])).toEqual([
+    { column: 'one', value: String.raw`X_X_\X` },
+  ]);
+});

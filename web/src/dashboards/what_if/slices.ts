@@ -80,6 +80,8 @@ export const MISSING_VALUE = 'missing';
 /** A category of this name, which the server puts in quotes. */
 const QUOTED_MISSING = /^"+missing"+$/;
 const CROSS = '_X_';
+/** An X in a value, which the server marks so that it is not read as the one between values. */
+const MARKED_X = /((?:_|^)\\*)\\X(?=_|$)/g;
 const RANGE = /^\[(.+), (.+)\)$/;
 
 /** Return what the names of the slices by some columns begin with. */
@@ -116,13 +118,13 @@ export function formatSlice(name: string, columns: readonly string[]): string {
 }
 
 function formatSliceValue(text: string): string {
-  return text === MISSING_VALUE ? m.missingValue : text.replace(/^>= /, '≥ ');
+  return text === MISSING_VALUE ? m.missingValue : unmark(text).replace(/^>= /, '≥ ');
 }
 
 function parseValue(column: string, text: string, edges: ArrayLike<number> | undefined): Condition {
   if (text === MISSING_VALUE) return { column, value: null };
   if (QUOTED_MISSING.test(text)) return { column, value: text.slice(1, -1) };
-  if (!edges || edges.length === 0) return { column, value: text };
+  if (!edges || edges.length === 0) return { column, value: unmark(text) };
   // Names have rounded numbers.
   const findEdge = (number: string): number => findNearest(Number(number), edges);
   if (text.startsWith('< ')) return { column, high: findEdge(text.slice(2)) };
@@ -130,6 +132,10 @@ function parseValue(column: string, text: string, edges: ArrayLike<number> | und
   const [, low, high] = RANGE.exec(text) ?? [];
   if (low === undefined || high === undefined) return { column, value: text };
   return { column, low: findEdge(low), high: findEdge(high) };
+}
+
+function unmark(text: string): string {
+  return text.replace(MARKED_X, '$1X');
 }
 
 function findNearest(number: number, candidates: ArrayLike<number>): number {

@@ -19,11 +19,12 @@ interface Drawn {
 }
 
 /** Return the texts of a plot with cells for each of some numbers, in columns and lines. */
-function drawFacets(facets: number): Drawn[] {
+function drawFacets(facets: number, labels?: readonly string[]): Drawn[] {
   const numbers = Float64Array.from({ length: facets }, (_, at) => 1000 + at);
   const column = { numbers, codes: null, categories: [] };
   const axis = makeAxis({ ...column, numbers: numbers.map((_, at) => at * 9e5) }, facets, names);
-  const facet = makeFacet(column, facets, facets, names);
+  const made = makeFacet(column, facets, facets, names);
+  const facet = made && { ...made, labels: labels ?? made.labels };
   const drawn: Drawn[] = [];
   const renderer = {
     rect: () => undefined,
@@ -53,6 +54,13 @@ function expectSpace(texts: readonly { readonly middle: number; readonly length:
     end = middle + length / 2;
   }
 }
+
+test('labels of many facets are left out rather than cut', () => {
+  const ranges = Array.from({ length: 20 }, (_, at) => `0.${100 + at} – 0.${101 + at}`);
+  const shown = drawFacets(20, ranges).filter(({ text }) => text.includes(' – '));
+  expect(shown.length).toBeGreaterThan(4);
+  expect(shown.every(({ text }) => ranges.includes(text))).toBe(true);
+});
 
 test.each([2, 10, 50])('ticks and labels of %i facets do not overlap', (facets) => {
   const drawn = drawFacets(facets);

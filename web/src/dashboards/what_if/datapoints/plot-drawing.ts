@@ -38,6 +38,9 @@ const TITLE_FONT = { size: 11, bold: true };
 const TICK_GAP_PX = 70;
 const LINE_PX = 16;
 const MIN_LABEL_PX = 26;
+/** Longer labels of facets are cut if they do not fit. */
+const MAX_LABEL_PX = 120;
+const LABEL_GAP_PX = 8;
 
 /** The part of a cell on the screen along one axis. */
 interface Stretch {
@@ -75,20 +78,31 @@ export function drawAxes(renderer: Renderer, content: AxesContent): void {
   });
   let end = -Infinity;
   let lowest = -Infinity;
+  const [first] = cells;
+  const { facetX, facetY } = content;
+  const facetWidth = first ? content.toScreenX(first.width) - content.toScreenX(0) : 1;
+  const facetHeight = first ? content.toScreenY(first.height) - content.toScreenY(0) : 1;
+  const stepX = getLabelStep(renderer, facetWidth, facetX?.labels ?? []);
+  const stepY = getLabelStep(renderer, facetHeight, facetY?.labels ?? []);
   for (let column = 0; column < columns; column++) {
     const cell = cells[column];
-    if (cell) end = drawColumn(renderer, content, cell, column, end);
+    if (cell) end = drawColumn(renderer, content, cell, column, stepX, end);
   }
   for (let line = 0; line * columns < cells.length; line++) {
     const cell = cells[line * columns];
-    if (cell) lowest = drawLine(renderer, content, cell, line, lowest);
+    if (cell) lowest = drawLine(renderer, content, cell, line, stepY, lowest);
   }
   drawTitles(renderer, content);
 }
 
-/** Return how many facets share the space of one label, so that labels do not overlap. */
-function getLabelStep(facetPx: number): number {
-  return Math.max(1, Math.ceil(MIN_LABEL_PX / facetPx));
+/**
+ * Return how many facets share the space of one label, so that labels neither overlap nor are cut,
+ * unless they are long.
+ */
+function getLabelStep(renderer: Renderer, facetPx: number, labels: readonly string[]): number {
+  const widest = Math.max(0, ...labels.map((text) => renderer.measureText(text, LABEL_FONT)));
+  const needed = Math.min(widest + LABEL_GAP_PX, MAX_LABEL_PX);
+  return Math.max(1, Math.ceil(Math.max(MIN_LABEL_PX, needed) / facetPx));
 }
 
 /** Draw the ticks below a column that are after the end of the last one; return the new end. */
@@ -97,6 +111,7 @@ function drawColumn(
   content: AxesContent,
   cell: PlotCell,
   column: number,
+  step: number,
   end: number,
 ): number {
   const { margins, width, height, x, facetX, theme } = content;
@@ -119,7 +134,6 @@ function drawColumn(
     previousEnd = at + half;
     renderer.text(text, at, height - margins.bottom + 6, style);
   }
-  const step = getLabelStep(stretch.to - stretch.from);
   if (!facetX || column % step > 0) return previousEnd;
   const middle = (stretch.from + stretch.to) / 2;
   const text = fit(
@@ -143,6 +157,7 @@ function drawLine(
   content: AxesContent,
   cell: PlotCell,
   line: number,
+  step: number,
   last: number,
 ): number {
   const { margins, width, height, y, facetY, theme } = content;
@@ -164,7 +179,6 @@ function drawLine(
       baseline: 'middle',
     });
   }
-  const step = getLabelStep(stretch.from - stretch.to);
   if (!facetY || line % step > 0) return lowest;
   const text = fit(
     renderer,
