@@ -329,6 +329,23 @@ def test_static_export_has_the_slices_of_the_view(tmp_path: Path) -> None:
         assert len(exported["static?session=demo"].slicings) >= 3
 
 
+def test_static_export_has_lists_and_edited_predictions(tmp_path: Path) -> None:
+    table = to_table({"x": [0.1, 0.2, 0.3], "tags": [["a"], [], ["b", "c"]]})
+    model = wrap_model(lambda columns: columns["x"], "m")
+    workspace = Workspace(table, [model], features=["x"])
+    workspace.predict()
+    workspace.edit(2, {"x": 0.8})
+    workspace.delete(0)
+    workspace.predict()
+    dashboard = create_dashboard(tmp_path, DataAccess(workspaces={"demo": workspace}))
+    exported: Any = dict(dashboard.export_static([]))["static?session=demo"]
+    dashboard.close()
+    assert exported.lists == {"tags": [[], ["b", "c"]]}
+    assert exported.scores["m"].values.tolist() == pytest.approx([0.8, 0.2, 0.2, 0.8])
+    assert exported.scores["m"].earlier == {"2": [pytest.approx([0.7, 0.3])]}
+    assert exported.originals == {"2": {"x": 0.3}}
+
+
 def test_static_export_has_the_models_of_the_link_that_are_columns(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,score,label\n20,0.1,0\n50,0.9,1\n")
     models = (

@@ -120,7 +120,7 @@ def _describe_edit(edit: Edit) -> EditInfo:
     """Describe a change of values, or what else was done with a row."""
     names = dict.fromkeys([*edit.before, *edit.after])
     changes = [
-        ValueChange(name, _to_json(edit.before.get(name)), _to_json(edit.after.get(name)))
+        ValueChange(name, to_json(edit.before.get(name)), to_json(edit.after.get(name)))
         for name in names
     ]
     return EditInfo(edit.kind, edit.row, changes)
@@ -240,8 +240,8 @@ def make_row_response(workspace: Workspace, row: int) -> RowResponse:
                 column.type,
                 column.is_list,
                 column.is_sequence,
-                _to_json(value),
-                _to_json(loaded),
+                to_json(value),
+                to_json(loaded),
                 _is_truncated(value),
                 size,
                 attributions.get(name, {}),
@@ -250,18 +250,19 @@ def make_row_response(workspace: Workspace, row: int) -> RowResponse:
     return RowResponse(workspace.version, row, values, scores)
 
 
-def _to_json(value: Any) -> Any:
+def to_json(value: Any) -> Any:
+    """Return a value as JSON, without bytes and the ends of long texts and lists."""
     if isinstance(value, bytes):
         return None
     if isinstance(value, str):
         return value[:_MAX_TEXT]
     if isinstance(value, list):
-        return [_to_json(item) for item in value[:_MAX_ITEMS]]
+        return [to_json(item) for item in value[:_MAX_ITEMS]]
     return value
 
 
 def _is_truncated(value: Any) -> bool:
-    """Return whether `_to_json` leaves out a part of a value."""
+    """Return whether `to_json` leaves out a part of a value."""
     if isinstance(value, str):
         return len(value) > _MAX_TEXT
     if isinstance(value, list):

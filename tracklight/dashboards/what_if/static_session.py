@@ -24,6 +24,7 @@ from tracklight.dashboards.what_if.responses import (
     make_performance_response,
     make_session_info,
     make_statistics_response,
+    to_json,
 )
 from tracklight.dashboards.what_if.schemas import (
     AddModelRequest,
@@ -41,11 +42,13 @@ from tracklight.dashboards.what_if.schemas import (
 )
 from tracklight.dashboards.what_if.store import OpenSession, SessionStore
 from tracklight.errors import TracklightError
-from tracklight.types import Int32
+from tracklight.types import Float64, Int32
 
 #: Data sets with more rows are exported without their rows.
 _MAX_ROWS = 100_000
 _MAX_SLICE_VALUES = 50
+#: Of all lists, and of the scores of a model.
+_MAX_ITEMS = 2_000_000
 #: Numeric columns whose bins are exported.
 _MAX_BINNED_COLUMNS = 50
 #: With more tiles, thumbnails get fewer pixels: four tiles have about 20 MB of photos.
@@ -70,17 +73,29 @@ class StaticSlicing(msgspec.Struct):
     performance: dict[str, PerformanceResponse]
 
 
+class StaticScores(msgspec.Struct):
+    """The scores of a model: rows x classes, and the earlier ones of rows that were edited."""
+
+    class_names: list[str]
+    values: Float64
+    earlier: dict[str, list[list[float]]]
+
+
 class StaticSession(msgspec.Struct):
     """A data set without a server.
 
     It has the slices of all rows, by each column with few values or with the bins that the page
-    chooses at first, and those of the exported view.
+    chooses at first, and those of the exported view. ``lists`` are the values of columns of lists,
+    ``originals`` the loaded values of edited rows.
     """
 
     about: SessionInfo
     columns: DataColumnsResponse | None
     statistics: FeatureStatisticsResponse
     slicings: list[StaticSlicing]
+    scores: dict[str, StaticScores] = {}
+    lists: dict[str, list[Any]] = {}
+    originals: dict[str, dict[str, Any]] = {}
 
 
 def iter_static_responses(
@@ -169,12 +184,68 @@ def _export(session: OpenSession, view: Mapping[str, str]) -> StaticSession:
     if about.active_count <= _MAX_ROWS:
         names = [column.name for column in about.columns]
         columns = make_columns_response(workspace, DataColumnsRequest(session.key, names=names))
-    return StaticSession(
-        about,
-        columns,
-        make_statistics_response(workspace),
-        [*_iter_slicings(workspace, about, view)],
-    )
+    slicings = [*_iter_slicings(workspace, about, view)]
+    exported = StaticSession(about, columns, make_statistics_response(workspace), slicings)
+    if columns is not None:
+        exported.scores = _copy_scores(workspace)
+        exported.lists = _copy_lists(workspace)
+        exported.originals = _copy_originals(workspace)
+    return exported
+
+
+# ---- rows
+
+
+def _copy_scores(workspace: Workspace) -> dict[str, StaticScores]:
+    rows = np.flatnonzero(workspace.is_active)
+    edited = sorted({edit.row for edit in workspace.history} & set(rows.tolist()))
+    copied = {}
+    for predictor in workspace.models:
+        name = predictor.name
+        if not workspace.is_predicted(name):
+            continue
+        scores = workspace.predict(name).scores[rows]
+        if scores.size > _MAX_ITEMS:
+            continue
+        earlier = {
+            str(row): [np.atleast_1d(each).tolist() for each in history[:-1]]
+            for row in edited
+            if len(history := workspace.get_history(row, name)) > 1
+        }
+        values = scores.astype(np.float64).reshape(-1)
+        copied[name] = StaticScores(workspace.get_class_names(name), values, earlier)
+    return copied
+
+
+def _copy_lists(workspace: Workspace) -> dict[str, list[Any]]:
+    """Return the values of the columns of lists, as long as they are not too many."""
+    copied: dict[str, list[Any]] = {}
+    left = _MAX_ITEMS
+    rows = np.flatnonzero(workspace.is_active).tolist()
+    for name, column in workspace.table.columns.items():
+        if not column.is_list or column.type in ("image", "bytes"):
+            continue
+        left -= len(column.values)
+        if left < 0:
+            break
+        copied[name] = [to_json(column.get_value(row)) for row in rows]
+    return copied
+
+
+def _copy_originals(workspace: Workspace) -> dict[str, dict[str, Any]]:
+    """Return the values that edited rows were loaded with."""
+    names: dict[int, set[str]] = {}
+    for edit in workspace.history:
+        if edit.kind == "edit" and edit.row < len(workspace.original):
+            names.setdefault(edit.row, set()).update(edit.before)
+    return {
+        str(row): {
+            name: to_json(workspace.original.get_column(name).get_value(row))
+            for name in sorted(changed)
+            if name in workspace.original
+        }
+        for row, changed in names.items()
+    }
 
 
 # ---- slices

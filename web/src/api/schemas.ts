@@ -7696,15 +7696,26 @@ export interface SliceThresholds {
   readonly model_thresholds?: Readonly<Record<string, number>>;
 }
 
+/** The scores of a model: rows x classes, and the earlier ones of rows that were edited. */
+export interface StaticScores {
+  readonly class_names: readonly string[];
+  readonly values: Float64Array;
+  readonly earlier: Readonly<Record<string, readonly (readonly number[])[]>>;
+}
+
 /**
  * A data set without a server. It has the slices of all rows, by each column with few values or
- * with the bins that the page chooses at first, and those of the exported view.
+ * with the bins that the page chooses at first, and those of the exported view. `lists` are the
+ * values of columns of lists, `originals` the loaded values of edited rows.
  */
 export interface StaticSession {
   readonly about: SessionInfo;
   readonly columns: DataColumnsResponse | null;
   readonly statistics: FeatureStatisticsResponse;
   readonly slicings: readonly StaticSlicing[];
+  readonly scores: Readonly<Record<string, StaticScores>>;
+  readonly lists: Readonly<Record<string, readonly unknown[]>>;
+  readonly originals: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 /**

@@ -12,7 +12,6 @@ import type {
   GraphsSearchResponse,
   HeatmapResponse,
   ImportanceResponse,
-  RowResponse,
   RowsRequest,
   SearchHitRow,
   SparklinesResponse,
@@ -24,7 +23,7 @@ import type {
 import type { ExportContents, StaticHandlers } from '../api/static/static-transport';
 import { encodeQuery } from '../api/transport';
 import { makeBodyPath } from './graphs/graph-model';
-import { selectColumns, selectPerformance } from './what_if/static-decisions';
+import { makeRow, selectColumns, selectPerformance } from './what_if/static-decisions';
 
 const DEFAULT_ROWS = 200;
 
@@ -307,32 +306,4 @@ async function cutThumbnail(
   const canvas = new OffscreenCanvas(width, height);
   canvas.getContext('2d')?.drawImage(image, 0, 0);
   return canvas.convertToBlob({ type: 'image/png' });
-}
-
-/** Return one row from the exported columns; images and lists are not exported. */
-function makeRow({ about, columns }: StaticSession, row: number): RowResponse {
-  const at = columns?.rows.indexOf(row) ?? -1;
-  if (!columns || at < 0) throw new NotExportedError();
-  const inputs = new Map(about.columns.map((column) => [column.name, column]));
-  const values = columns.columns
-    .filter(({ name }) => !inputs.get(name)?.is_computed)
-    .map((column) => {
-      const value = column.codes
-        ? (column.categories[column.codes[at] ?? -1] ?? null)
-        : (column.numbers?.[at] ?? null);
-      const isKnown = value === null || typeof value === 'string' || !Number.isNaN(value);
-      const shown = isKnown ? value : null;
-      return {
-        name: column.name,
-        type: column.type,
-        is_list: inputs.get(column.name)?.is_list ?? false,
-        is_sequence: false,
-        value: shown,
-        original: shown,
-        is_truncated: false,
-        bytes: null,
-        attributions: {},
-      };
-    });
-  return { version: about.version, row, values, scores: [] };
 }

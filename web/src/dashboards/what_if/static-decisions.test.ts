@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import type { ColumnValues, StaticSession } from '../../api/schemas';
-import { selectColumns, selectPerformance } from './static-decisions';
+import { makeRow, selectColumns, selectPerformance } from './static-decisions';
 
 function makeTexts(name: string, codes: number[], categories: string[]): ColumnValues {
   return { name, type: 'string', numbers: null, codes: Int32Array.from(codes), categories };
@@ -74,4 +74,43 @@ test('metrics are those of the requested slices', () => {
   expect(selectPerformance(SESSION, { session: 'data', slice_by: ['sex'] })).toBe(BY_SEX);
   const bins = { slice_by: ['sex'], buckets: { sex: 4 } };
   expect(() => selectPerformance(SESSION, { session: 'data', ...bins })).toThrow();
+});
+
+test('rows have their lists, predictions and loaded values', () => {
+  const session = {
+    about: {
+      version: 3,
+      columns: [{ name: 'x' }, { name: 'tags', is_list: true }],
+      models: [{ name: 'steep' }],
+    },
+    columns: {
+      rows: Int32Array.of(1, 4),
+      columns: [
+        { name: 'x', type: 'float', numbers: Float64Array.of(1, 2), codes: null, categories: [] },
+        { name: 'tags', type: 'string', numbers: Float64Array.of(0, 2), categories: [] },
+      ],
+    },
+    lists: { tags: [[], ['b', 'c']] },
+    originals: { 4: { x: 7 } },
+    scores: {
+      steep: {
+        class_names: ['no', 'yes'],
+        values: Float64Array.of(0.1, 0.9, 0.2, 0.8),
+        earlier: { 4: [[0.7, 0.3]] },
+      },
+    },
+  } as unknown as StaticSession;
+  const { values, scores } = makeRow(session, 4);
+  expect(values.map(({ value, original }) => [value, original])).toEqual([
+    [2, 7],
+    [
+      ['b', 'c'],
+      ['b', 'c'],
+    ],
+  ]);
+  expect(scores[0]?.history).toEqual([
+    [0.7, 0.3],
+    [0.2, 0.8],
+  ]);
+  expect(() => makeRow(session, 2)).toThrow();
 });

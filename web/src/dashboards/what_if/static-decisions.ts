@@ -1,4 +1,4 @@
-/** What the server would decide at the thresholds of the page, for a static export. */
+/** What the server would return of a data set, for a static export: decisions, metrics and rows. */
 import { NotExportedError } from '../../api/errors';
 import type {
   ColumnValues,
@@ -7,6 +7,7 @@ import type {
   ModelInfo,
   PerformanceRequest,
   PerformanceResponse,
+  RowResponse,
   SliceThresholds,
   StaticSession,
   StaticSlicing,
@@ -106,6 +107,45 @@ function getLimits(
   if (!slicing) throw new NotExportedError();
   const bySlice = slicing.slices.map((name) => own[name] ?? threshold);
   return Float64Array.from(slicing.codes, (code) => bySlice[code] ?? threshold);
+}
+
+/** Return one row from the exported columns, with its predictions; images are not exported. */
+export function makeRow(session: StaticSession, row: number): RowResponse {
+  const { about, columns, lists, originals, scores } = session;
+  const at = columns?.rows.indexOf(row) ?? -1;
+  if (!columns || at < 0) throw new NotExportedError();
+  const inputs = new Map(about.columns.map((column) => [column.name, column]));
+  const loaded = originals[String(row)] ?? {};
+  const values = columns.columns
+    .filter(({ name }) => !inputs.get(name)?.is_computed)
+    .map((column) => {
+      const { name, type } = column;
+      const isList = inputs.get(name)?.is_list ?? false;
+      const value = isList ? (lists[name]?.[at] ?? null) : getValue(column, at);
+      return {
+        ...{ name, type, value, original: name in loaded ? loaded[name] : value },
+        is_list: isList,
+        is_sequence: inputs.get(name)?.is_sequence ?? false,
+        is_truncated: isList && type !== 'image' && type !== 'bytes' && !(name in lists),
+        bytes: null,
+        attributions: {},
+      };
+    });
+  const known = about.models.flatMap(({ name: model }) => {
+    const found = scores[model];
+    if (!found) return [];
+    const width = found.values.length / columns.rows.length;
+    const last = Array.from(found.values.slice(at * width, (at + 1) * width));
+    const history = [...(found.earlier[String(row)] ?? []), last];
+    return [{ model, class_names: found.class_names, history }];
+  });
+  return { version: about.version, row, values, scores: known };
+}
+
+function getValue(column: ColumnValues, at: number): string | number | null {
+  if (column.codes) return column.categories[column.codes[at] ?? -1] ?? null;
+  const number = column.numbers?.[at] ?? NaN;
+  return Number.isNaN(number) ? null : number;
 }
 
 type Slices = Pick<PerformanceRequest, 'slice_by' | 'buckets' | 'model_thresholds'>;
