@@ -19,7 +19,8 @@ function listReadAhead(query: string): readonly string[] {
     sampling_ratio: params.get('wi-file-ratio'),
     session: params.get('wi-data'),
   };
-  return fields.path ? [`read_ahead?${encodeQuery(fields)}`] : [];
+  // Types of columns do not fit into this request.
+  return fields.path && !params.has('wi-file-types') ? [`read_ahead?${encodeQuery(fields)}`] : [];
 }
 
 /** The built-in dashboards. Tabs are ordered by group, and in a group as listed here. */

@@ -66,6 +66,17 @@ function isModelThresholds(value: unknown): value is ModelThresholds {
   return typeof value === 'object' && value !== null && Object.values(value).every(isThresholds);
 }
 
+/** Types by column. */
+export type ColumnTypes = Readonly<Record<string, string>>;
+
+function isColumnTypes(value: unknown): value is ColumnTypes {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((one) => typeof one === 'string')
+  );
+}
+
 /** Numbers by feature. */
 type Weights = Readonly<Record<string, number>>;
 
@@ -97,11 +108,15 @@ function isLinkedModels(value: unknown): value is readonly LinkedModel[] {
   );
 }
 
+/** Over how many datapoints partial dependence is averaged. */
+export const DEFAULT_SAMPLE = 1000;
+
 /** Into how many parts a facet divides a column. */
 export const DEFAULT_BUCKETS = 10;
 
 const NO_MODELS: readonly LinkedModel[] = [];
 const NO_BINS: BinRules = {};
+const NO_TYPES: ColumnTypes = {};
 const NO_WEIGHTS: Weights = {};
 const NO_THRESHOLDS: ModelThresholds = {};
 const NO_CONDITIONS: readonly Condition[] = [];
@@ -129,6 +144,8 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     fileRows: url.param('wi-file-rows', optionalNumber, null),
     fileRatio: url.param('wi-file-ratio', number(1), 1),
     fileClasses: url.param('wi-file-classes', list, []),
+    /** Types of columns in place of the inferred ones. */
+    fileTypes: url.param('wi-file-types', json(isColumnTypes, NO_TYPES), NO_TYPES),
     /** The columns that models get; empty for all. */
     fileInputs: url.param('wi-file-inputs', list, []),
     /** The model of views that show one; empty for the first. */
@@ -188,6 +205,7 @@ export function makeWhatIfSettings({ url, preferences }: Context) {
     curves: url.param('wi-curves', flag, false),
     overlay: url.param('wi-overlay', flag, true),
     points: url.param('wi-points', number(10), 10),
+    sample: url.param('wi-sample', number(DEFAULT_SAMPLE), DEFAULT_SAMPLE),
     /** Items of lists that are varied, such as `0,2,4-6`; empty for the first ones. */
     items: url.param('wi-items', text, ''),
     pair: url.param('wi-pair', list, []),

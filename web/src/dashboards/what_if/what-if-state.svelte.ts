@@ -35,6 +35,7 @@ import {
 import { CounterfactualSearch, WhatIfJob } from './what-if-job.svelte';
 import {
   ATTRIBUTIONS,
+  type ColumnTypes,
   type DistanceColumn,
   formatDistance,
   type LinkedModel,
@@ -247,13 +248,17 @@ export class WhatIfState {
 
   /** Whether the chosen model returns attributions, by which datapoints can be compared. */
   readonly hasAttributions: boolean = $derived.by(() =>
-    (this.info?.columns ?? []).some(
+    this.returnsAttributions(this.model?.name ?? ''),
+  );
+
+  returnsAttributions(model: string): boolean {
+    return (this.info?.columns ?? []).some(
       ({ name, is_computed: isComputed }) =>
         isComputed &&
         name.startsWith('attribution:') &&
-        (this.models.length < 2 || name.endsWith(` (${this.model?.name ?? ''})`)),
-    ),
-  );
+        (this.models.length < 2 || name.endsWith(` (${model})`)),
+    );
+  }
 
   /** Whether rows can be changed; predictions that are columns of the data do not change. */
   readonly canEdit: boolean = $derived.by(() => this.context.supports('POST what_if/edit'));
@@ -652,6 +657,7 @@ export class WhatIfState {
       this.settings.fileRows.set(request.max_rows ?? null);
       this.settings.fileRatio.set(request.sampling_ratio ?? 1);
       this.settings.fileClasses.set(request.class_names ?? []);
+      this.settings.fileTypes.set(request.types ?? {});
       this.settings.fileInputs.set([]);
       this.settings.fileModels.set([]);
       this.applyInfo(info, mode);
@@ -663,8 +669,8 @@ export class WhatIfState {
 
   /** A link to a data set of a server that was restarted opens its file again. */
   async #openLinkedFile(): Promise<void> {
-    const { file, fileLabel, fileScores, fileTask, session, row } = this.settings;
-    const { fileRows, fileRatio, fileClasses, fileInputs, strategy } = this.settings;
+    const { file, fileLabel, session, row, strategy } = this.settings;
+    const { fileRows, fileRatio, fileClasses, fileInputs, fileTypes } = this.settings;
     const isOpen = this.sessions.some((one) => one.session === session.value);
     if (isOpen || file.value === '' || !this.sessionsQuery.data) return;
     if (!this.context.supports('POST what_if/open')) return;
@@ -676,7 +682,8 @@ export class WhatIfState {
       fileRows.value !== null ||
       fileRatio.value !== 1 ||
       fileClasses.value.length > 0 ||
-      fileInputs.value.length > 0;
+      fileInputs.value.length > 0 ||
+      Object.keys(fileTypes.value).length > 0;
     const found =
       session.value === '' && !hasOptions
         ? this.sessions.find((one) => one.path === path && one.label === label)
@@ -689,28 +696,65 @@ export class WhatIfState {
     this.#openedFile = path;
     const chosen = row.value;
     const chosenStrategy = strategy.value;
-    const models = this.settings.fileModels.value;
+    // No history entry, so that Back returns to the page with the link.
+    this.isOpening = true;
+    const isOpened = await this.#openFile(path, label, fileTypes.value);
+    this.isOpening = false;
+    if (!isOpened) return;
+    row.set(chosen);
+    strategy.set(chosenStrategy);
+  }
+
+  /** Open a file as the link says, with its models. */
+  async #openFile(path: string, label: string | null, types: ColumnTypes): Promise<boolean> {
+    const { fileScores, fileTask, fileRows, fileRatio, fileClasses, fileInputs, fileModels } =
+      this.settings;
+    const models = fileModels.value;
     const inputs = fileInputs.value;
     const options = {
       prediction: fileScores.value,
       task: fileTask.value,
       sampling_ratio: fileRatio.value,
       class_names: fileClasses.value,
+      types,
       ...(fileRows.value === null ? {} : { max_rows: fileRows.value }),
     };
-    // No history entry, so that Back returns to the page with the link.
-    this.isOpening = true;
     this.problem = await this.openData({ path, label, ...options }, 'replace');
-    this.isOpening = false;
-    if (this.problem) return;
-    row.set(chosen);
+    if (this.problem) return false;
     if (inputs.length > 0) this.problem = await this.configure({ label, features: [...inputs] });
     for (const model of models) {
       // A model that cannot be reached does not keep the others away.
       this.problem = (await this.addModel(model, 'replace')) ?? this.problem;
     }
-    this.settings.fileModels.set(models);
-    strategy.set(chosenStrategy);
+    fileModels.set(models);
+    return true;
+  }
+
+  /** Whether columns can get other types: the file is read again, in which they are inferred. */
+  readonly canChangeTypes: boolean = $derived.by(
+    () =>
+      this.settings.file.value !== '' &&
+      this.info?.path === this.settings.file.value &&
+      this.context.supports('POST what_if/open'),
+  );
+
+  /** Read the file again with other types of columns; return why that failed. */
+  async changeTypes(types: ColumnTypes): Promise<Problem | null> {
+    const { info, settings } = this;
+    if (!info || !this.canChangeTypes) return null;
+    const row = settings.row.value;
+    if (!(await this.#openFile(settings.file.value, info.label, types))) {
+      const { problem } = this;
+      this.problem = null;
+      return problem;
+    }
+    settings.row.set(row);
+    const request = { session: info.session };
+    const response = await this.context.queries
+      .mutate('POST what_if/close', request)
+      .catch(() => null);
+    if (response) this.context.queries.set(sessionsQuery, {}, response);
+    return null;
   }
 
   /** Connect a model, also in the link; return why that failed. */

@@ -1,13 +1,15 @@
-/** Where two models disagree. */
+/** Where models disagree. */
+import * as common from '../../../catalog/common';
+import { formatValue } from '../../../lib/format';
 import type { ConditionColumn } from '../slices';
 
 export interface Disagreement {
   readonly row: number;
-  readonly one: string;
-  readonly other: string;
+  /** The predicted class of each model. */
+  readonly classes: readonly string[];
   /** Scores, or values of regression models; NaN if there are none. */
-  readonly oneScore: number;
-  readonly otherScore: number;
+  readonly scores: readonly number[];
+  /** Of the model whose score differs most from that of the first one. */
   readonly difference: number;
 }
 
@@ -18,37 +20,37 @@ export interface ModelColumns {
   readonly score: ConditionColumn | null;
 }
 
-/** Return the rows that two models predict differently, the largest differences first. */
+/** Return the rows that models predict differently, the largest differences to the first one first. */
 export function listDisagreements(
   rows: Int32Array,
-  one: ModelColumns,
-  other: ModelColumns,
+  models: readonly ModelColumns[],
   limit: number,
 ): { readonly rows: readonly Disagreement[]; readonly count: number } {
   const found: Disagreement[] = [];
-  let count = 0;
+  const hasClasses = models.every(({ predicted }) => predicted !== null);
+  const others = models.slice(1);
+  const getScore = ({ score }: ModelColumns, at: number): number => score?.numbers?.[at] ?? NaN;
   for (let at = 0; at < rows.length; at++) {
-    const [first, second] = [getCategory(one.predicted, at), getCategory(other.predicted, at)];
-    const oneScore = one.score?.numbers?.[at] ?? NaN;
-    const otherScore = other.score?.numbers?.[at] ?? NaN;
-    const difference = otherScore - oneScore;
-    const hasClasses = one.predicted !== null && other.predicted !== null;
-    if (hasClasses && first !== second) count++;
-    if (hasClasses ? first === second : !(Math.abs(difference) > 0)) continue;
-    if (!hasClasses) count++;
+    let [isDifferent, difference] = [false, NaN];
+    for (const model of others) {
+      const change = getScore(model, at) - (models[0] ? getScore(models[0], at) : NaN);
+      if (Number.isNaN(difference) || Math.abs(change) > Math.abs(difference)) difference = change;
+      isDifferent ||= hasClasses
+        ? getCategory(model.predicted, at) !== getCategory(models[0]?.predicted ?? null, at)
+        : Math.abs(change) > 0;
+    }
+    if (!isDifferent) continue;
     found.push({
       row: rows[at] ?? 0,
-      one: first,
-      other: second,
-      oneScore,
-      otherScore,
+      classes: models.map(({ predicted }) => getCategory(predicted, at)),
+      scores: models.map((model) => getScore(model, at)),
       difference,
     });
   }
   const size = ({ difference }: Disagreement): number =>
     Number.isNaN(difference) ? 0 : Math.abs(difference);
   found.sort((a, b) => size(b) - size(a) || a.row - b.row);
-  return { rows: found.slice(0, limit), count };
+  return { rows: found.slice(0, limit), count: found.length };
 }
 
 /** Return how often each class of one model is predicted as each class of the other. */
@@ -73,4 +75,10 @@ export function countFlips(
 
 function getCategory(column: ConditionColumn | null, at: number): string {
   return column?.categories[column.codes?.[at] ?? -1] ?? '';
+}
+
+/** Return a difference with its sign. */
+export function formatChange(value: number): string {
+  if (Number.isNaN(value)) return common.noValueSign;
+  return `${value > 0 ? '+' : value < 0 ? '−' : ''}${formatValue(Math.abs(value))}`;
 }
