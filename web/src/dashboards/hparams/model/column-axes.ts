@@ -1,4 +1,5 @@
 /** Positions of the values of a column along an axis from 0 to 1, and the colors of trials. */
+import * as m from '../../../catalog/hparams';
 import { makeTicks } from '../../../charts/axes/ticks';
 import {
   computeRank,
@@ -187,7 +188,12 @@ function makeTickValues(
 export interface ScatterAxis {
   readonly axis: ColumnAxis;
   readonly positions: Float32Array;
+  /** The positions of numbers and categories; NaN for the few texts in a column of numbers. */
+  readonly valuePositions: Float32Array;
 }
+
+/** Where the texts in a column of numbers are: below all numbers, which begin at a multiple. */
+export const OTHER_POSITION = 0.06;
 
 /** Computes the axis of a column once for all scatter plots. */
 export class ScatterAxisCache {
@@ -202,7 +208,14 @@ export class ScatterAxisCache {
     const cached = this.#axes.get(column.key);
     if (cached) return cached;
     const axis = withPadding(this.#make(column));
-    const scatterAxis = { axis, positions: computePositions(axis) };
+    const valuePositions = computePositions(axis);
+    const { texts } = column;
+    const positions = texts
+      ? valuePositions.map((position, row) =>
+          (texts[row] ?? null) === null ? position : OTHER_POSITION,
+        )
+      : valuePositions;
+    const scatterAxis = { axis, positions, valuePositions };
     this.#axes.set(column.key, scatterAxis);
     return scatterAxis;
   }
@@ -214,14 +227,18 @@ const DISCRETE_AXIS_PADDING = 0.12;
 
 /** Keep trials away from the ends of the axis. */
 function withPadding(axis: ColumnAxis): ColumnAxis {
-  if (axis.column.categories) return axis;
+  const { categories, texts } = axis.column;
+  if (categories) return axis;
   const padding = axis.isDiscrete ? DISCRETE_AXIS_PADDING / 2 : AXIS_PADDING;
-  const shrink = (position: number): number => padding + position * (1 - 2 * padding);
+  const start = texts ? 3 * OTHER_POSITION : padding;
+  const length = 1 - padding - start;
+  const shrink = (position: number): number => start + position * length;
+  const ticks = axis.ticks.map(({ position, text }) => ({ position: shrink(position), text }));
   return {
     ...axis,
     toPosition: (value) => shrink(axis.toPosition(value)),
-    toValue: (position) => axis.toValue((position - padding) / (1 - 2 * padding)),
-    ticks: axis.ticks.map(({ position, text }) => ({ position: shrink(position), text })),
+    toValue: (position) => axis.toValue((position - start) / length),
+    ticks: texts ? [{ position: OTHER_POSITION, text: m.parallelOther }, ...ticks] : ticks,
   };
 }
 

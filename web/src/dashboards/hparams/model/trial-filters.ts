@@ -1,6 +1,6 @@
 /** Filters of trials by column, brushes on axes, and the same filters for runs. */
 import { compileTextFilter } from '../../../lib/text-filter';
-import type { ColumnAxis } from './column-axes';
+import { type ColumnAxis, OTHER_POSITION } from './column-axes';
 import { hasValue, type TrialColumn, type Trials } from './trials';
 
 /** The condition on one column. All parts have to hold. */
@@ -123,6 +123,24 @@ export function makeFilterFromBrush(axis: ColumnAxis, [from, to]: Brush): Column
   };
 }
 
+/** Return the filter that a brush on an axis of a scatter plot means. */
+export function makeFilterFromScatterBrush(axis: ColumnAxis, brush: Brush): ColumnFilter {
+  if (!axis.column.texts) return makeFilterFromBrush(axis, brush);
+  const [from, to] = brush;
+  const blank = from <= OTHER_POSITION && OTHER_POSITION <= to;
+  // Below all numbers.
+  if (to < 2 * OTHER_POSITION) return { values: [], blank };
+  return { ...makeFilterFromBrush(axis, brush), blank };
+}
+
+/** Return the part of an axis of a scatter plot that a filter accepts. */
+export function findScatterBrushOfFilter(axis: ColumnAxis, filter: ColumnFilter): Brush | null {
+  const brush = findBrushOfFilter(axis, filter);
+  if (!axis.column.texts || !filter.blank) return brush;
+  if (filter.values?.length === 0) return [0, 2 * OTHER_POSITION];
+  return brush && [0, brush[1]];
+}
+
 /** Return the part of an axis that a filter accepts; null if it is not one range. */
 export function findBrushOfFilter(axis: ColumnAxis, { range, values }: ColumnFilter): Brush | null {
   if (range)
@@ -230,7 +248,9 @@ function findField(key: string, reduction: string): string | null {
 function makeTerms(field: string, { range, values, pattern }: ColumnFilter): string[] {
   return [
     ...(range ? [`${field} >= ${range[0]}`, `${field} <= ${range[1]}`] : []),
-    ...(values ? [`${field} in (${values.map(quoteIfNeeded).join(', ')})`] : []),
+    ...(values && values.length > 0
+      ? [`${field} in (${values.map(quoteIfNeeded).join(', ')})`]
+      : []),
     ...(pattern ? [`${field} ~ ${quote(pattern)}`] : []),
   ];
 }

@@ -1,8 +1,20 @@
 import { describe, expect, test } from 'vitest';
 
 import { parseRgb } from '../../../lib/colors';
-import { computeTrialColors, getColorRamp, makeAxis, ScatterAxisCache } from '../model/column-axes';
-import { makeColumn } from '../model/trial-test-tools';
+import {
+  computeTrialColors,
+  getColorRamp,
+  makeAxis,
+  OTHER_POSITION,
+  ScatterAxisCache,
+} from '../model/column-axes';
+import {
+  applyFilters,
+  findScatterBrushOfFilter,
+  listMaskRows,
+  makeFilterFromScatterBrush,
+} from '../model/trial-filters';
+import { makeColumn, makeTrialsOf } from '../model/trial-test-tools';
 import {
   computeMeanSurface,
   countCoveringDots,
@@ -18,6 +30,28 @@ test('dots are exactly at their values', () => {
   const ticks = new Map(axis.ticks.map(({ text, position }) => [text, Math.fround(position)]));
   const [low, high] = [ticks.get('0.1'), ticks.get('1')];
   expect([...positions]).toEqual([low, high, high, high, low]);
+});
+
+test('texts in a column of numbers are beside the axis of numbers', () => {
+  const numbers = makeColumn('batch', [16, 32, 64, null]);
+  const column = { ...numbers, texts: [null, null, null, 'auto'] };
+  const { axis, positions, valuePositions } = new ScatterAxisCache((one) =>
+    makeAxis(one, 'linear'),
+  ).get(column);
+  expect(positions[3]).toBeCloseTo(OTHER_POSITION);
+  expect(valuePositions[3]).toBeNaN();
+  expect(positions[0]).toBeGreaterThan(2 * OTHER_POSITION);
+  expect(axis.ticks.map(({ text }) => text)).toEqual(['Other', '16', '32', '64']);
+  const trials = makeTrialsOf(column);
+  const brushed = (from: number, to: number): number[] => {
+    const filter = makeFilterFromScatterBrush(axis, [from, to]);
+    const brush = findScatterBrushOfFilter(axis, filter);
+    expect(brush?.[0] === 0).toBe(from === 0);
+    return [...listMaskRows(applyFilters(trials, new Map([['batch', filter]])))];
+  };
+  expect(brushed(0, 0.1)).toEqual([3]);
+  expect(brushed(0, positions[1] ?? 1)).toEqual([0, 1, 3]);
+  expect(brushed(0.15, 1)).toEqual([0, 1, 2]);
 });
 
 test('dots at the same position are counted', () => {
