@@ -13,7 +13,7 @@ import functools
 import inspect
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,10 @@ def iter_tensorflow() -> Iterator[Row]:
         doc = getattr(tf.raw_ops, name).__doc__ or ""
         summary = "" if doc.startswith("TODO") else shorten(doc)
         summary = summary or find_tensorflow_summary(name)
-        outputs = ",".join(_format_output(argument) for argument in definition.output_arg)
+        defaults = {
+            attr.name: attr.default_value.type for attr in definition.attr if attr.type == "type"
+        }
+        outputs = ",".join(_format_output(it, defaults) for it in definition.output_arg)
         yield "tensorflow", name, inputs, summary, outputs
 
 
@@ -140,11 +143,13 @@ def find_tensorflow_summary(name: str) -> str:
     return read_summaries()["tensorflow"].get(plain) or shorten(next(documented, ""))
 
 
-def _format_output(argument: Any) -> str:
+def _format_output(argument: Any, defaults: Mapping[str, int]) -> str:
     from tensorflow import dtypes
 
     kind = argument.type_attr or argument.type_list_attr
-    if not kind:
+    if defaults.get(kind):
+        kind += f"={dtypes.as_dtype(defaults[kind]).name}"
+    elif not kind:
         kind = f"={dtypes.as_dtype(argument.type).name}"
     return f"{kind}*{argument.number_attr}" if argument.number_attr else kind
 

@@ -51,6 +51,10 @@ def test_shapes_and_types_of_outputs() -> None:
         ("Switch", {"T": INT64}, ["int64", "int64"]),
         ("AsString", {"T": FLOAT32}, ["string"]),
         ("AssignVariableOp", {"dtype": FLOAT32}, []),
+        # A SavedModel has no attributes with default values.
+        ("Shape", {"T": FLOAT32}, ["int32"]),
+        ("ArgMax", {"T": FLOAT32}, ["int64"]),
+        ("MaxPool", {"dtype": INT64}, ["int64"]),
         # Without its attributes it is an operation of another framework.
         ("Split", {"dtype": FLOAT32}, ["float32"]),
     ],

@@ -374,8 +374,8 @@ class OpDoc(NamedTuple):
 
     The names of inputs end with ``*`` if they can be repeated, with ``?`` for tensors that can be
     omitted, and with ``-`` for arguments that are no tensors. The outputs of operations of
-    TensorFlow are types: ``=bool``, an attribute with a type or a list of types, or ``T*N`` for
-    as many of the type in ``T`` as ``N`` says.
+    TensorFlow are types: ``=bool``, an attribute with a type or a list of types, that attribute
+    with its default, ``out_type=int32``, or ``T*N`` for as many of the type in ``T`` as ``N`` says.
     """
 
     inputs: tuple[str, ...]

@@ -358,10 +358,16 @@ def _list_declared_types(op: str, values: Mapping[str, Message]) -> list[str] | 
     if declared is None:
         return None
     types: list[str] = []
+    # SavedModels omit attributes with default values; writers for other frameworks have no types,
+    # or only ``dtype``.
+    has_types = any(
+        key != "dtype" and value.WhichOneof("value") == "type" for key, value in values.items()
+    )
     for output in declared:
-        kind, _, count = output.partition("*")
-        if kind.startswith("="):
-            names = [kind[1:]]
+        output, _, count = output.partition("*")
+        kind, _, default = output.partition("=")
+        if default and (not kind or (has_types and kind not in values)):
+            names = [default]
         elif kind not in values:
             return None
         elif values[kind].WhichOneof("value") == "list":

@@ -164,7 +164,7 @@ def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
         raise FormatError("graphs.event_file", "it is an event file; open its folder as a log")
     if data.startswith(_ZIP_MAGIC):
         return _parse_archive
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         return _parse_json
     text = _find_text_head(data[:_HEAD_BYTES])
     if text is not None and is_stablehlo(text):
@@ -175,8 +175,13 @@ def _choose_parser(name: str, data: bytes) -> Callable[[bytes], Graph]:
             "it is a program that XLA has compiled; write StableHLO as text with "
             "jax.jit(f).lower(x).as_text()",
         )
-    if text is not None and (find_message_type(text) or name.endswith(("pbtxt", "prototxt"))):
+    if text is not None and (find_message_type(text) or name.endswith("pbtxt")):
         return lambda data: parse_pbtxt(data.decode("utf-8-sig", "replace"))
+    if text is not None and _is_text(data[:_HEAD_BYTES]):
+        raise FormatError(
+            "graphs.unknown_text",
+            "it is text, but neither StableHLO nor a GraphDef of TensorFlow",
+        )
     return _choose_message_parser(data)
 
 
@@ -184,6 +189,15 @@ def _find_text_head(head: bytes) -> str | None:
     """Decode the start of a file; None if it is binary."""
     text = head.decode("utf-8-sig", "ignore")
     return text if "".join(text.split()).isprintable() else None
+
+
+def _is_text(head: bytes) -> bool:
+    """Return whether the start of a file is UTF-8, up to a character that is cut off."""
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return True
 
 
 def _choose_message_parser(data: bytes) -> Callable[[bytes], Graph]:
