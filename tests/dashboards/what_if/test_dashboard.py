@@ -355,7 +355,7 @@ def test_static_export_has_the_models_of_the_link_that_are_columns(tmp_path: Pat
     )
     view = {"tab": "what_if", "wi-file": "people.csv", "wi-file-label": "label"}
     access = DataAccess(data_dirs=(str(tmp_path),))
-    for text, names in ((models, ["mine"]), ("[{", []), ('[{"spec": 3}]', [])):
+    for text, names in ((models, ["mine"]), ("[{", []), ("[" * 9999, []), ('[{"spec": 3}]', [])):
         dashboard = create_dashboard(tmp_path, access, {**view, "wi-models": text})
         exported: Any = dict(dashboard.export_static([]))
         dashboard.close()

@@ -29,6 +29,22 @@ def make_workspace(function: Callable[[Any], Any], **options: Any) -> Workspace:
     return Workspace(to_table(data), [model], label="label", features=["x", "z"])
 
 
+class BlockingModel:
+    """The logistic function of ``x``, which waits in each call until it may end."""
+
+    def __init__(self) -> None:
+        self.is_called, self.may_end = threading.Event(), threading.Event()
+        self.calls: list[tuple[list[str], int]] = []
+        """The columns and the number of rows of each call."""
+
+    def __call__(self, columns: Any) -> Any:
+        self.calls.append((sorted(columns), len(columns["z"])))
+        self.is_called.set()
+        assert self.may_end.wait(60)
+        x = np.asarray(columns.get("x", columns["z"]), np.float64)
+        return 1 / (1 + np.exp(-x))
+
+
 def get_access(workspace: Workspace) -> DataAccess:
     return DataAccess(workspaces={"data": workspace})
 
@@ -125,20 +141,12 @@ def test_a_model_that_breaks_later_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_slow_model_does_not_block_other_requests(tmp_path: Path) -> None:
-    is_called, may_end = threading.Event(), threading.Event()
-    sizes = []
-
-    def predict(columns: Any) -> Any:
-        sizes.append(len(columns["x"]))
-        is_called.set()
-        assert may_end.wait(60)
-        return 1 / (1 + np.exp(-np.asarray(columns["x"], np.float64)))
-
-    workspace = make_workspace(predict)
+    model = BlockingModel()
+    workspace = make_workspace(model)
     with start_board(tmp_path, get_access(workspace)) as board:
         status = board.post("predict", session="data")
         try:
-            assert is_called.wait(30)
+            assert model.is_called.wait(30)
             assert len(board.post("columns", session="data", names=["x"])["rows"]) == ROWS
             assert board.get("sessions")["sessions"][0]["row_count"] == ROWS
             # Rows that change meanwhile are predicted again.
@@ -147,9 +155,9 @@ def test_a_slow_model_does_not_block_other_requests(tmp_path: Path) -> None:
             assert edited["row"]["scores"] == copied["row"]["scores"] == []
             assert board.get("job", job=status["job"])["status"]["state"] == "running"
         finally:
-            may_end.set()
+            model.may_end.set()
         assert wait_for_job(board, status)["status"]["state"] == "done"
-        assert sizes == [ROWS, 2]
+        assert [rows for _, rows in model.calls] == [ROWS, 2]
         scores = [board.get("row", session="data", row=row)["scores"][0]["history"][-1][1]
                   for row in (0, 1, ROWS)]  # fmt: skip
     x = workspace.table.get_column("x").values[[0, 1, ROWS]]
@@ -157,44 +165,28 @@ def test_a_slow_model_does_not_block_other_requests(tmp_path: Path) -> None:
 
 
 def test_inputs_that_change_while_a_model_works_are_predicted_again(tmp_path: Path) -> None:
-    is_called, may_end = threading.Event(), threading.Event()
-    inputs = []
-
-    def predict(columns: Any) -> Any:
-        inputs.append(sorted(columns))
-        is_called.set()
-        assert may_end.wait(60)
-        return np.full(len(columns["z"]), 0.5)
-
-    workspace = make_workspace(predict)
+    model = BlockingModel()
+    workspace = make_workspace(model)
     with start_board(tmp_path, get_access(workspace)) as board:
         status = board.post("predict", session="data")
-        assert is_called.wait(30)
+        assert model.is_called.wait(30)
         board.post("configure", session="data", label="label", features=["z"])
-        may_end.set()
+        model.may_end.set()
         assert wait_for_job(board, status)["status"]["state"] == "done"
-    assert inputs == [["x", "z"], ["z"]]
+    assert [columns for columns, _ in model.calls] == [["x", "z"], ["z"]]
 
 
 def test_an_edit_with_a_slow_model_does_not_block_other_requests(tmp_path: Path) -> None:
-    is_called, may_end = threading.Event(), threading.Event()
-    may_end.set()
-    sizes = []
-
-    def predict(columns: Any) -> Any:
-        sizes.append(len(columns["x"]))
-        is_called.set()
-        assert may_end.wait(60)
-        return 1 / (1 + np.exp(-np.asarray(columns["x"], np.float64)))
-
-    workspace = make_workspace(predict)
+    model = BlockingModel()
+    model.may_end.set()
+    workspace = make_workspace(model)
     workspace.predict()
     with start_board(tmp_path, get_access(workspace)) as board, ThreadPoolExecutor(2) as pool:
-        is_called.clear()
-        may_end.clear()
+        model.is_called.clear()
+        model.may_end.clear()
         try:
             edit = pool.submit(board.post, "edit", session="data", row=1, values={"x": 3.0})
-            assert is_called.wait(30)
+            assert model.is_called.wait(30)
             other = pool.submit(board.post, "edit", session="data", row=2, values={"x": -3.0})
             # Others see the data as they were, with all predictions.
             response = board.post("columns", session="data", names=["x", "score"])
@@ -204,7 +196,7 @@ def test_an_edit_with_a_slow_model_does_not_block_other_requests(tmp_path: Path)
             board.post("slice", session="data", name="mine", rows=[4])
             assert not edit.done() and not other.done()
         finally:
-            may_end.set()
+            model.may_end.set()
         for future, row, x in ((edit, 1, 3.0), (other, 2, -3.0)):
             assert future.result()["row"]["row"] == row
             found = board.get("row", session="data", row=row)
@@ -213,4 +205,4 @@ def test_an_edit_with_a_slow_model_does_not_block_other_requests(tmp_path: Path)
             score = found["scores"][0]["history"][-1][1]
             assert score == pytest.approx(1 / (1 + np.exp(-x)))
         assert board.get("about", session="data")["edit_count"] == 2
-        assert sizes == [ROWS, 1, 1, 1]
+        assert [rows for _, rows in model.calls] == [ROWS, 1, 1, 1]

@@ -158,10 +158,10 @@ def _make_open_request(view: Mapping[str, str]) -> OpenRequest:
 
 def _list_column_models(view: Mapping[str, str], session: str) -> list[AddModelRequest]:
     """Return the models of a link that read columns of the data; others cannot be exported."""
+    models: list[dict[str, Any]] = _parse(view.get("wi-models", "[]"), list[dict[str, Any]], [])
     try:
-        models = msgspec.json.decode(view.get("wi-models", "[]"), type=list[dict[str, Any]])
         requests = [msgspec.convert({**m, "session": session}, AddModelRequest) for m in models]
-    except (msgspec.DecodeError, msgspec.ValidationError):  # a link that was cut off or changed
+    except msgspec.ValidationError:  # a link that was changed
         return []
     return [request for request in requests if isinstance(request.spec, ColumnModel)]
 
@@ -351,6 +351,6 @@ def _parse(text: str, type: Any, default: _Value) -> _Value:
     """Read JSON of a link, which may have been cut off or changed."""
     try:
         parsed: _Value = msgspec.json.decode(text, type=type)
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    except (msgspec.DecodeError, RecursionError):
         return default
     return parsed

@@ -264,7 +264,7 @@ def _format_symbol(expression: Any) -> str:
     text = _SYMBOL.sub(r"\1", str(expression))[:_MAX_TEXT_CHARS]
     try:
         return _format_expression(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         return text
 
 
