@@ -470,7 +470,7 @@ def test_importance_and_shapley_values(people: str, open_page: OpenPage) -> None
     page.get_by_role("button", name="Compute importance").click()
     importance = page.get_by_role("group", name="Permutation importance")
     expect(importance).to_contain_text("age")
-    expect(page.get_by_text("Metric without shuffling").first).to_be_visible()
+    expect(page.get_by_text("Accuracy without shuffling").first).to_be_visible()
     page.get_by_role("button", name="Compute Shapley values").click()
     expect(page.get_by_role("group", name="Shapley values of datapoint 3")).to_be_visible()
 

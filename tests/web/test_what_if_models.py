@@ -72,7 +72,7 @@ def test_attributions_of_all_models(people: str, open_page: OpenPage) -> None:
     importance = page.get_by_role("group", name="Permutation importance")
     for name in MODELS:
         expect(importance.get_by_text(re.compile(f"^hours .*{name}$"))).to_have_count(1)
-    expect(page.get_by_text("Metric without shuffling")).to_have_count(3)
+    expect(page.get_by_text("Accuracy without shuffling")).to_have_count(3)
     page.get_by_role("button", name="Compute Shapley values").click()
     shapley = page.get_by_role("group", name="Shapley values of datapoint 3")
     expect(shapley).to_contain_text("busy")
@@ -81,7 +81,7 @@ def test_attributions_of_all_models(people: str, open_page: OpenPage) -> None:
     page.get_by_label("Overlay all models").uncheck()
     expect(importance).to_have_count(0)
     page.get_by_role("button", name="Compute importance").click()
-    expect(page.get_by_text("Metric without shuffling")).to_have_count(1)
+    expect(page.get_by_text("Accuracy without shuffling")).to_have_count(1)
 
 
 def test_views_of_all_models_are_translated(people: str, open_page: OpenPage) -> None:

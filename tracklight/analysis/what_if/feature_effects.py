@@ -400,7 +400,6 @@ def choose_rows(row_count: int, sample: int | None, seed: int = 0) -> Int64:
     return np.sort(np.random.default_rng(seed).choice(row_count, sample, replace=False))
 
 
-#: Returns one number per row: the score of the explained class, or the predicted value.
 #: Returns how good predictions of all rows are; higher is better.
 Scorer = Callable[[Float64], float]
 Report = Callable[[int, int], None]
