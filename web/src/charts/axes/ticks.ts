@@ -47,6 +47,15 @@ function roundToStep(value: number, step: number): number {
   return digits > 100 ? value : Number(value.toFixed(Math.min(100, digits)));
 }
 
+/** Round the ends to this many digits of the width, and so that no value leaves the range. */
+export function roundRangeOutward([low, high]: NumberRange, digits: number): NumberRange {
+  const size = Math.max(high - low, Math.abs(low) * 1e-9, Math.abs(high) * 1e-9);
+  if (!(size > 0) || !Number.isFinite(size)) return [low, high];
+  const unit = 10 ** (Math.floor(Math.log10(size)) - digits);
+  const round = (count: number): number => Number((count * unit).toPrecision(15));
+  return [round(Math.floor(low / unit)), round(Math.ceil(high / unit))];
+}
+
 /** The largest share of a range that rounding may leave empty at one end. */
 const MAX_EMPTY_SHARE = 0.3;
 

@@ -1,4 +1,5 @@
 /** Filters of trials by column, brushes on axes, and the same filters for runs. */
+import { roundRangeOutward } from '../../../charts/axes/ticks';
 import { compileTextFilter } from '../../../lib/text-filter';
 import { type ColumnAxis, OTHER_POSITION } from './column-axes';
 import { hasValue, type TrialColumn, type Trials } from './trials';
@@ -118,9 +119,7 @@ export function makeFilterFromBrush(axis: ColumnAxis, [from, to]: Brush): Column
   const { categories } = axis.column;
   const [low, high] = makeBrush(axis.toValue(from), axis.toValue(to));
   if (categories) return { values: categories.filter((_, index) => index >= low && index <= high) };
-  return {
-    range: [roundOutward(low, high - low, Math.floor), roundOutward(high, high - low, Math.ceil)],
-  };
+  return { range: roundRangeOutward([low, high], RANGE_DIGITS) };
 }
 
 /** Return the filter that a brush on an axis of a scatter plot means. */
@@ -165,14 +164,6 @@ function makeBrush(from: number, to: number): Brush {
 
 function clampPosition(position: number, fallback: number): number {
   return Number.isNaN(position) ? fallback : Math.min(1, Math.max(0, position));
-}
-
-/** Round away from the range, so that it still contains what was under the brush. */
-function roundOutward(value: number, span: number, round: (value: number) => number): number {
-  const size = Math.max(Math.abs(span), Math.abs(value) * 1e-9);
-  if (!(size > 0) || !Number.isFinite(size)) return value;
-  const unit = 10 ** (Math.floor(Math.log10(size)) - RANGE_DIGITS);
-  return Number((round(value / unit) * unit).toPrecision(15));
 }
 
 /** Within this distance of an end of a brush, a drag moves that end. */
