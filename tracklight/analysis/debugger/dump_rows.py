@@ -18,6 +18,7 @@ from tracklight.analysis.debugger import AlertKind, HealthAlert, get_non_finite_
 from tracklight.analysis.debugger.dump import DebugDump, name_dtype
 from tracklight.formats.debug_events import UNKNOWN_COUNT, Health
 from tracklight.types import Float64, Int64
+from tracklight.util.memory import LruCache
 
 # ---- events
 
@@ -53,7 +54,7 @@ class EventRows:
     ) -> None:
         self.names, self.ids = names, ids
         self.wall_time, self.health = wall_time, health
-        self._selections: dict[tuple[str, str, str, bool], Int64] = {}
+        self._selections = LruCache[tuple[str, str, str, bool], Int64](max_items=_MAX_SELECTIONS)
 
     def select(
         self, query: str = "", graph: str = "", op_name: str = "", only_non_finite: bool = False
@@ -69,13 +70,7 @@ class EventRows:
         key = query.lower(), graph, op_name, only_non_finite
         if not (query or op_name or only_non_finite):
             return None
-        rows = self._selections.pop(key, None)
-        if rows is None:
-            rows = self._select(*key)
-        self._selections[key] = rows
-        while len(self._selections) > _MAX_SELECTIONS:
-            del self._selections[next(iter(self._selections))]
-        return rows
+        return self._selections.get_or_build(key, lambda: self._select(*key))
 
     def _select(self, query: str, graph: str, op_name: str, only_non_finite: bool) -> Int64:
         matches = [
@@ -182,7 +177,9 @@ class DumpAlerts(Sequence[HealthAlert]):
         # At the same time, tensors in a graph come before the execution of the graph.
         self._order: Int64 = np.argsort(wall_time, kind="stable")
         self.wall_time: Float64 = wall_time[self._order]
-        self._selections: dict[tuple[tuple[str, ...], str, str], Int64] = {}
+        self._selections = LruCache[tuple[tuple[str, ...], str, str], Int64](
+            max_items=_MAX_SELECTIONS
+        )
 
     def __len__(self) -> int:
         return len(self._order)
@@ -214,11 +211,7 @@ class DumpAlerts(Sequence[HealthAlert]):
     def select(self, kinds: Sequence[str], query: str, dtype: str) -> Int64:
         """Return the positions of the alerts that match all filters; empty filters match all."""
         key = tuple(kinds), query.lower(), dtype
-        if key not in self._selections:
-            while len(self._selections) >= _MAX_SELECTIONS:
-                del self._selections[next(iter(self._selections))]
-            self._selections[key] = self._select(*key)
-        return self._selections[key]
+        return self._selections.get_or_build(key, lambda: self._select(*key))
 
     def _select(self, kinds: tuple[str, ...], query: str, dtype: str) -> Int64:
         is_shown = np.ones(len(self._order), bool)

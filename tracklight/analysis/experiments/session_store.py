@@ -39,6 +39,7 @@ from tracklight.analysis.experiments.sessions import (
 from tracklight.analysis.source import Context
 from tracklight.errors import Message
 from tracklight.types import Float64, Int64, RunInfo
+from tracklight.util.memory import LruCache
 
 #: Cached columns of metrics; each takes 160 kB for 10,000 sessions.
 _MAX_CACHED_COLUMNS = 400
@@ -148,7 +149,9 @@ class SessionStore:
         self._lock = threading.Lock()
         self._snapshot = _EMPTY
         self._cursor = ""
-        self._cache: dict[tuple[str, MetricReduction], _MetricValues] = {}
+        self._cache = LruCache[tuple[str, MetricReduction], _MetricValues](
+            max_items=_MAX_CACHED_COLUMNS
+        )
 
     def get_snapshot(self) -> SessionSnapshot:
         """Return the current table; the same object as before if the log has not changed."""
@@ -167,19 +170,17 @@ class SessionStore:
         all studies.
         """
         with self._lock:
-            columns = [self._take_cached(snapshot, metric, reduction) for metric in metrics]
+            columns = [self._find_cached(snapshot, metric, reduction) for metric in metrics]
             self._update_stale(columns, snapshot, metrics, reduction)
             for metric, column in zip(metrics, columns, strict=True):
-                self._cache[metric.key, reduction] = column
-            while len(self._cache) > _MAX_CACHED_COLUMNS:
-                del self._cache[next(iter(self._cache))]
+                self._cache.put((metric.key, reduction), column)
             return [(column.values, column.steps) for column in columns]
 
-    def _take_cached(
+    def _find_cached(
         self, snapshot: SessionSnapshot, metric: Metric, reduction: MetricReduction
     ) -> _MetricValues:
-        """Remove a metric from the cache, or start a new one, extended to all sessions."""
-        cached = self._cache.pop((metric.key, reduction), None)
+        """Return a metric from the cache, or start a new one, extended to all sessions."""
+        cached = self._cache.find((metric.key, reduction))
         if cached is None or cached.epoch != snapshot.epoch or cached.revision > snapshot.revision:
             cached = _MetricValues(snapshot.epoch, -1, np.zeros(0), np.zeros(0))
         padding = np.full(len(snapshot.sessions) - len(cached.values), np.nan)
