@@ -100,8 +100,10 @@ def test_block_waits_until_ctrl_c(small_logdir: Path) -> None:
     # Processes started in the background may ignore Ctrl-C.
     handle = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     serve = f"import tracklight; tracklight.serve({str(small_logdir)!r}, block=True, cache=False)"
+    names = "[thread.name for thread in threading.enumerate()]"
+    check = f"import threading; print('tracklight-board' in {names})"
     with subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", f"{handle}; {serve}; print('after')"],
+        [sys.executable, "-W", "error", "-c", f"{handle}; {serve}; {check}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -109,5 +111,5 @@ def test_block_waits_until_ctrl_c(small_logdir: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("tracklight at http://localhost:")
         process.send_signal(signal.SIGINT)
-        assert process.stdout.read() == "after\n"
+        assert process.stdout.read() == "False\n"
         assert process.wait(60) == 0

@@ -185,19 +185,28 @@ class Board:
         self._server = prepared.server
         self.url = prepared.url
         self.port: int = prepared.listener.getsockname()[1]
-        self._thread = threading.Thread(target=prepared.run, name="tracklight-board", daemon=True)
+        # Before Python 3.13, Ctrl-C during `Thread.join` marks a running thread as stopped.
+        self._ended = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, args=(prepared,), name="tracklight-board", daemon=True
+        )
         self._thread.start()
+
+    def _run(self, prepared: PreparedServer) -> None:
+        try:
+            prepared.run()
+        finally:
+            self._ended.set()
 
     @property
     def is_serving(self) -> bool:
         """Whether the server has not been closed."""
-        return self._thread.is_alive()
+        return not self._ended.is_set()
 
     def wait(self) -> None:
         """Block until another thread closes the server; Ctrl-C interrupts it."""
-        while self._thread.is_alive():
-            # Without a timeout, Ctrl-C has no effect on Windows.
-            self._thread.join(1.0)
+        while not self._ended.wait(1.0):  # Without a timeout, Ctrl-C has no effect on Windows.
+            pass
 
     def close(self) -> None:
         """Stop the server and save the cache."""
