@@ -140,6 +140,17 @@ def read_threshold_lines(page: Page, feature: str) -> dict[str, float]:
     return dict(zip(labels, thresholds, strict=True))
 
 
+def read_threshold_marks(page: Page, feature: str) -> dict[str, list[str]]:
+    """Return the names of the marks on the bars of the dependence on a feature."""
+    rows = page.get_by_role("group", name=f"Dependence on {feature}").get_by_role("listitem")
+    return {
+        row.locator(".name").inner_text(): [
+            mark.get_attribute("title") or "" for mark in row.get_by_title("Threshold").all()
+        ]
+        for row in rows.all()
+    }
+
+
 def test_dependence_shows_the_thresholds_of_slices(people: str, open_page: OpenPage) -> None:
     page = open_page(people + "&wi=dependence&wi-model=steep" + BY_SEX)
     assert read_threshold_lines(page, "age") == {
@@ -151,9 +162,13 @@ def test_dependence_shows_the_thresholds_of_slices(people: str, open_page: OpenP
     page.get_by_label("Overlay all models").uncheck()
     expect(page.get_by_role("list", name="Legend")).to_have_count(0)
     assert read_threshold_lines(page, "age") == {"sex: f": 0.2, "Other datapoints": 0.6}
+    assert read_threshold_marks(page, "sex") == {
+        name: ["Threshold of sex: f: 0.2", "Threshold of Other datapoints: 0.6"] for name in "fm"
+    }
     page.get_by_role("button", name="Use one threshold per model").click()
     expect(page.get_by_role("note")).to_have_count(0)
     assert read_threshold_lines(page, "age") == {"": 0.6}
+    assert read_threshold_marks(page, "sex") == {name: ["Threshold: 0.6"] for name in "fm"}
 
 
 def test_dependence_of_a_datapoint_has_the_threshold_of_its_slice(
@@ -166,3 +181,9 @@ def test_dependence_of_a_datapoint_has_the_threshold_of_its_slice(
         page = open_page(people + view + BY_SEX)
         expect(page.locator("[data-ready]")).to_have_attribute("aria-busy", "false")
         assert read_threshold_lines(page, "age") == expected
+        page.get_by_label("Overlay all models").uncheck()
+        expect(page.get_by_role("list", name="Legend")).to_have_count(0)
+        marks = read_threshold_marks(page, "sex")
+        current = f"{name} (current)"
+        assert marks.pop(current, None) == [f"Threshold: {expected['steep']}"], marks
+        assert marks == {"m" if name == "f" else "f": [f"Threshold: {0.6 if name == 'f' else 0.2}"]}

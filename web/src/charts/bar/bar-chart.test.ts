@@ -10,8 +10,8 @@ import {
 } from './interval-bars';
 
 test('bars start at zero and the longest fills the width', () => {
-  expect(layoutBars([1, 4])).toEqual({
-    zero: 0,
+  expect(layoutBars([{ value: 1 }, { value: 4 }])).toEqual({
+    ...{ zero: 0, marks: [[], []] },
     bars: [
       { left: 0, width: 0.25 },
       { left: 0, width: 1 },
@@ -20,7 +20,7 @@ test('bars start at zero and the longest fills the width', () => {
 });
 
 test('negative bars point to the left', () => {
-  const { zero, bars } = layoutBars([-1, 3]);
+  const { zero, bars } = layoutBars([{ value: -1 }, { value: 3 }]);
   expect(zero).toBe(0.25);
   expect(bars).toEqual([
     { left: 0, width: 0.25 },
@@ -28,8 +28,22 @@ test('negative bars point to the left', () => {
   ]);
 });
 
+test('marks share the scale of the bars', () => {
+  const marks = [{ label: 'Threshold', value: 0.5 }];
+  const layout = layoutBars([{ value: 0.25, marks }, { value: -0.5 }]);
+  expect(layout).toEqual({
+    zero: 0.5,
+    bars: [
+      { left: 0.5, width: 0.25 },
+      { left: 0, width: 0.5 },
+    ],
+    marks: [[1], []],
+  });
+});
+
 test('non-finite values have no bar', () => {
-  expect(layoutBars([NaN, Infinity, 2]).bars.map(({ width }) => width)).toEqual([0, 0, 1]);
+  const bars = [NaN, Infinity, 2].map((value) => ({ value }));
+  expect(layoutBars(bars).bars.map(({ width }) => width)).toEqual([0, 0, 1]);
   expect(layoutBars([]).bars).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { makeHeatmapImage } from './chart-images';
+import { makeBarChartImage, makeHeatmapImage } from './chart-images';
 
 test('cells have the color and text of the table', () => {
   const image = makeHeatmapImage(
@@ -24,4 +24,17 @@ test('cells have the color and text of the table', () => {
   expect(fills).toHaveLength(7); // the background and six cells
   expect(fills[1]).toBe(fills[4]);
   expect(fills[1]).not.toBe(fills[3]);
+});
+
+test('a bar has a line at each of its marks', () => {
+  const marks = [{ label: 'Threshold', value: 0.5 }];
+  const image = makeBarChartImage(
+    [
+      { label: 'clerk', color: '#000', value: 1, marks },
+      { label: 'nurse', color: '#000', value: 0.2 },
+    ],
+    (text, { size }) => text.length * size * 0.5,
+  );
+  const svg = image.exportSvg('Dependence on job');
+  expect(svg.match(/stroke-dasharray/g)).toHaveLength(1);
 });

@@ -1,5 +1,5 @@
 /** Bar charts and heat maps as images, in the light theme. */
-import { layoutBars } from '../../charts/bar/BarChart.svelte';
+import { type BarMark, layoutBars } from '../../charts/bar/BarChart.svelte';
 import { renderPng, renderSvg } from '../../charts/renderer/image-export';
 import { LIGHT_THEME, measureText, type Renderer } from '../../charts/renderer/renderer';
 import { getReadableTextColor, interpolateColor } from '../../lib/colors';
@@ -44,6 +44,7 @@ interface ExportedBar {
   readonly label: string;
   readonly color: string;
   readonly value: number;
+  readonly marks?: readonly BarMark[];
 }
 
 const BARS_WIDTH = 880;
@@ -51,21 +52,25 @@ const BAR_ROW_HEIGHT = 20;
 const BAR_HEIGHT = 11;
 const MAX_NAME_WIDTH = 300;
 const VALUE_WIDTH = 70;
+const MARK_DASH = [3, 2];
 
 /** Return the image of a bar chart, with the names and values beside the bars. */
-export function makeBarChartImage(bars: readonly ExportedBar[]): ChartImage {
+export function makeBarChartImage(
+  bars: readonly ExportedBar[],
+  measure?: Renderer['measureText'],
+): ChartImage {
   const height = TITLE_HEIGHT + bars.length * BAR_ROW_HEIGHT + MARGIN;
-  return makeImage({ width: BARS_WIDTH, height }, (renderer) => drawBars(renderer, bars));
+  return makeImage({ width: BARS_WIDTH, height }, (renderer) => drawBars(renderer, bars), measure);
 }
 
 function drawBars(renderer: Renderer, bars: readonly ExportedBar[]): void {
   const { text, label: pale, axis } = LIGHT_THEME;
   const name = { ...FONT, color: text, align: 'left', baseline: 'middle' } as const;
-  const widths = bars.map(({ label }) => measureText(label, name));
+  const widths = bars.map(({ label }) => renderer.measureText(label, name));
   const nameWidth = Math.min(MAX_NAME_WIDTH, Math.max(0, ...widths));
   const left = MARGIN + nameWidth + 10;
   const width = BARS_WIDTH - left - VALUE_WIDTH - MARGIN;
-  const layout = layoutBars(bars.map(({ value }) => value));
+  const layout = layoutBars(bars);
   bars.forEach(({ label, color, value }, at) => {
     const top = TITLE_HEIGHT + at * BAR_ROW_HEIGHT;
     const middle = top + BAR_ROW_HEIGHT / 2;
@@ -83,6 +88,11 @@ function drawBars(renderer: Renderer, bars: readonly ExportedBar[]): void {
         },
         { color },
       );
+    for (const place of layout.marks[at] ?? []) {
+      const x = left + place * width;
+      const points = Float32Array.of(x, top, x, top + BAR_ROW_HEIGHT);
+      renderer.stroke({ points, length: 4 }, { color: pale, width: 1, dash: MARK_DASH });
+    }
     renderer.text(formatValue(value), left + width + 8, middle, { ...name, color: pale });
   });
   renderer.rect(

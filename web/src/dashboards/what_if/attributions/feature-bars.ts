@@ -54,5 +54,5 @@ export function makeFeatureBars(
 
 function describe({ feature, deviation }: FeatureValue): string {
   if (deviation === undefined) return feature;
-  return m.withDeviation({ feature, std: formatValue(deviation, 3) });
+  return m.withDeviation({ feature, std: formatValue(Number(deviation.toPrecision(2))) });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { makeThresholdLines, type ModelThresholds } from './threshold-lines';
+import { makeThresholdLines, makeThresholdMarks, type ModelThresholds } from './threshold-lines';
 
 const X = Float64Array.of(0, 10, 30);
 const NONE = { slices: [], copies: [] } as const;
@@ -50,4 +50,19 @@ test('copies of a datapoint have the threshold of their own slice', () => {
   const [line] = makeThresholdLines([{ ...local, copies: Float64Array.of(0.2, 0.2, 0.8) }], X);
   expect([...(line?.x ?? [])]).toEqual([0, 5, 5, 20, 20, 30]);
   expect([...(line?.y ?? [])]).toEqual([0.2, 0.2, 0.2, 0.2, 0.8, 0.8]);
+});
+
+test('bars are marked at the thresholds of slices, or at that of their own copy', () => {
+  const slices = [{ title: 'sex: f', threshold: 0.2 }];
+  expect(makeThresholdMarks({ overall: 0.6, slices: [], copies: [] }, 1, 2)).toEqual([
+    { label: 'Threshold', value: 0.6 },
+  ]);
+  expect(makeThresholdMarks({ overall: 0.6, slices, copies: [] }, 1, 2)).toEqual([
+    { label: 'Threshold of sex: f', value: 0.2 },
+    { label: 'Threshold of Other datapoints', value: 0.6 },
+  ]);
+  const copies = Float64Array.of(0.2, 0.8);
+  expect(makeThresholdMarks({ overall: 0.6, slices: [], copies }, 1, 2)).toEqual([
+    { label: 'Threshold', value: 0.8 },
+  ]);
 });

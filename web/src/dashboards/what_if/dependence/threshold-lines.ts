@@ -1,5 +1,6 @@
-/** The thresholds from which on the predictions of partial dependence are positive, as lines. */
+/** The thresholds from which on the predictions of partial dependence are positive. */
 import * as m from '../../../catalog/what_if';
+import type { BarMark } from '../../../charts/bar/BarChart.svelte';
 import type { ReferenceLine } from '../../../charts/types';
 
 /** The thresholds of one model. */
@@ -46,6 +47,23 @@ export function makeThresholdLines(
     label: isLabeled ? joinNames(names) : '',
   }));
   return [...lines, ...steps];
+}
+
+/** Return a mark for each threshold that applies to the bar at `at` of `count` bars. */
+export function makeThresholdMarks(
+  { overall, slices, copies }: Omit<ModelThresholds, 'model'>,
+  at: number,
+  count: number,
+): BarMark[] {
+  const own = copies.length === count ? copies[at] : undefined;
+  if (own !== undefined) return [{ label: m.threshold, value: own }];
+  const marks = slices.map(({ title, threshold }) => ({
+    label: m.thresholdOf({ slice: title }),
+    value: threshold,
+  }));
+  if (overall === null) return marks;
+  const label = slices.length > 0 ? m.thresholdOf({ slice: m.otherDatapoints }) : m.threshold;
+  return [...marks, { label, value: overall }];
 }
 
 function joinNames(names: readonly string[]): string {
