@@ -41,8 +41,8 @@ test-all: .make/npm  ## Run all tests, with frameworks, Jupyter, S3 and all of t
 test-web: .make/kernel .make/web .make/node .make/chromium
 	npm --prefix web run --silent test
 
-coverage: .make/test .make/coverage .make/kernel .make/web .make/node  ## Report the coverage of Python (quick tests) and of the page (unit tests)
-	$(BIN)/python tools/run_tests.py quick --group unit --cov --cov-report=term:skip-covered $(ARGS)
+coverage: .make/all .make/coverage .make/servers .make/programs .make/kernel .make/web .make/node  ## Report the coverage of Python (all but browser tests) and of the page (unit tests)
+	$(BIN)/python tools/run_tests.py all --coverage $(ARGS)
 	npm --prefix web run --silent coverage
 
 check: .make/kernel .make/node .make/test .make/check  ## Look for faults without running anything

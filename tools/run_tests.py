@@ -15,6 +15,10 @@ Ray needs a processor to itself while it starts: short groups wait to run beside
 that the other processor is busy to the end. The end of the output merges all groups: every skip
 with its reason, the slowest tests, the failed tests with their messages, leaked processes and one
 line of totals. The exit status is 1 if anything failed.
+
+``--coverage`` measures all groups that run, with the programs, servers and Ray workers that tests
+start, and reports their coverage together. Groups of Ray's shards and of the browser are left out:
+they repeat what other groups call.
 """
 
 from __future__ import annotations
@@ -54,6 +58,8 @@ SESSION_VARIABLE = "TRACKLIGHT_TEST_SESSION"
 
 #: Groups below tests/frameworks that take minutes; they start before the others.
 LONG_GROUPS = ("subprocesses",)
+#: Groups that repeat what others call, or would take long, and whose coverage is not measured.
+NOT_MEASURED = ("browser", "ray-shards")
 #: Repeated with two shards on Ray: tests of reading, queries and live updates that open a log.
 SHARD_TESTS = (
     "tests/index/test_aggregation.py",
@@ -184,9 +190,14 @@ def _failure_message(case: ElementTree.Element) -> str:
     return ""
 
 
-def run_group(group: Group, tier: str, junit: Path, options: list[str]) -> tuple[int, list[str]]:
+def run_group(
+    group: Group, tier: str, junit: Path, options: list[str], coverage: bool = False
+) -> tuple[int, list[str]]:
     """Run the tests of a group; return the exit status and one line per leaked process."""
-    command = [sys.executable, "-m", "pytest", *group.paths, f"--junitxml={junit}"]
+    command = [sys.executable]
+    if coverage:
+        command += ["-m", "coverage", "run"]
+    command += ["-m", "pytest", *group.paths, f"--junitxml={junit}"]
     # A worker that crashes fails its test; the scheduler would wait forever for a restarted one.
     command += ["-n", str(group.workers), "--dist", "loadfile"]
     command += ["--no-loadscope-reorder", "--max-worker-restart=0"]
@@ -226,7 +237,9 @@ def print_lines(name: str, lines: Iterable[str]) -> None:
         print(f"{name}: {line.rstrip()}", flush=True)
 
 
-def run_groups(groups: list[Group], tier: str, options: list[str]) -> Report:
+def run_groups(
+    groups: list[Group], tier: str, options: list[str], coverage: bool = False
+) -> Report:
     """Run groups side by side, the first ones that can start first."""
     report = Report()
     waiting = list(groups)
@@ -238,13 +251,21 @@ def run_groups(groups: list[Group], tier: str, options: list[str]) -> Report:
                     waiting.remove(group)
                     print(f"--- {group.name} ---", flush=True)
                     junit = Path(folder) / f"{group.name}.xml"
-                    running[executor.submit(run_group, group, tier, junit, options)] = group
+                    future = executor.submit(run_group, group, tier, junit, options, coverage)
+                    running[future] = group
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 group = running.pop(future)
                 status, leaked = future.result()
                 report.add_group(group, status, Path(folder) / f"{group.name}.xml")
                 report.problems += leaked
     return report
+
+
+def report_coverage() -> int:
+    """Combine what all processes measured, and print it; return an exit status."""
+    command = [sys.executable, "-m", "coverage"]
+    subprocess.run([*command, "combine", "--quiet"], cwd=ROOT, check=True)
+    return subprocess.run([*command, "report", "--skip-covered"], cwd=ROOT).returncode
 
 
 def can_start(group: Group, running: Collection[Group], waiting: Collection[Group] = ()) -> bool:
@@ -292,6 +313,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run the Python and browser tests.")
     parser.add_argument("tier", choices=("quick", "all"))
     parser.add_argument("--group", action="append", help="run only this group; may be repeated")
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help=f"report the coverage, without the groups {' and '.join(NOT_MEASURED)}",
+    )
     arguments, options = parser.parse_known_args()
 
     groups = [
@@ -299,10 +325,14 @@ def main() -> int:
         for group in list_groups()
         if (not arguments.group or group.name in arguments.group)
         and (group.in_quick_tier or arguments.tier == "all")
+        and not (arguments.coverage and group.name in NOT_MEASURED)
     ]
-    report = run_groups(groups, arguments.tier, options)
+    if arguments.coverage:
+        subprocess.run([sys.executable, "-m", "coverage", "erase"], cwd=ROOT, check=True)
+    report = run_groups(groups, arguments.tier, options, arguments.coverage)
+    covered = not arguments.coverage or report_coverage() == 0
     report.print()
-    return 1 if report.counts["failed"] or report.problems else 0
+    return 1 if report.counts["failed"] or report.problems or not covered else 0
 
 
 if __name__ == "__main__":

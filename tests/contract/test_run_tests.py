@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.run_tests import MAX_WORKERS, Group, Report, can_start, list_groups
+from tools.run_tests import MAX_WORKERS, NOT_MEASURED, Group, Report, can_start, list_groups
 
 
 def test_groups_share_the_workers() -> None:
@@ -58,6 +58,7 @@ def test_long_groups_start_together() -> None:
 def test_every_framework_has_a_group() -> None:
     names = [group.name for group in list_groups()]
     assert {"jax", "ray", "ray-shards", "subprocesses", "tensorflow", "torch"} < set(names)
+    assert set(NOT_MEASURED) < set(names)
     assert len(names) == len(set(names))
 
 
