@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -286,7 +287,9 @@ def test_slices_of_numbers_equal_pandas(name: str, rule: str) -> None:
         edges = np.array([low + (high - low) * 0.2, size.median(), high])
         buckets = {"size": edges.tolist()}
     else:
-        buckets, edges = {"size": 5}, np.linspace(low, high, 6)[1:-1]
+        buckets = {"size": 5}
+        digits = 1 - math.floor(math.log10(size.std(ddof=0)))
+        edges = np.linspace(low, high, 6)[1:-1].round(digits)
     request = PerformanceRequest(
         "", None, ["size"], buckets=buckets, intervals="none"  # type: ignore[arg-type]
     )  # fmt: skip

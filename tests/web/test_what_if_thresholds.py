@@ -141,8 +141,9 @@ def read_threshold_lines(page: Page, feature: str) -> dict[str, float]:
 
 
 def read_threshold_marks(page: Page, feature: str) -> dict[str, list[str]]:
-    """Return the names of the marks on the bars of the dependence on a feature."""
+    """Return the names of the marks on the two bars of the dependence on a feature."""
     rows = page.get_by_role("group", name=f"Dependence on {feature}").get_by_role("listitem")
+    expect(rows).to_have_count(2)
     return {
         row.locator(".name").inner_text(): [
             mark.get_attribute("title") or "" for mark in row.get_by_title("Threshold").all()

@@ -64,13 +64,31 @@ def test_numeric_and_boolean_columns():
     [
         (Buckets(edges=[35, 60]), ["< 35", "[35, 60)", ">= 60", "[35, 60)"]),
         (Buckets(quantiles=2), ["< 37.5", "< 37.5", ">= 37.5", ">= 37.5"]),
-        (Buckets(count=2), ["< 40.5", "< 40.5", ">= 40.5", "< 40.5"]),
+        (Buckets(count=2), ["< 40", "< 40", ">= 40", ">= 40"]),
         (Buckets(width=20), ["< 40", "< 40", ">= 60", "[40, 60)"]),
     ],
 )
 def test_buckets(rule, expected):
     (names,) = assign(SliceSpec("age", buckets={"age": rule}))
     assert names == [*(f"age:{label}" for label in expected), None]
+
+
+@pytest.mark.parametrize(
+    ("values", "count", "expected"),
+    [
+        # The standard deviations are 0.29, 29 and 290: one digit finer is 0.01, 1 and 10.
+        (np.linspace(0, 1, 1001), 3, (0.33, 0.67)),
+        (np.linspace(0, 100, 1001), 3, (33, 67)),
+        (np.linspace(0, 1000, 1001), 3, (330, 670)),
+        (np.linspace(0, 1000, 1001), 250, tuple(range(4, 1000, 4))),
+        (np.linspace(-1, 1, 1001), 2, (0,)),
+        (np.array([7.123, 7.123]), 3, ()),
+        (np.array([0, 5e-324]), 2, ()),
+        (np.array([-1e300, 1e300]), 2, (0,)),
+    ],
+)
+def test_bounds_of_equal_width_are_rounded(values, count, expected):
+    assert Buckets(count=count).compute_edges(values) == expected
 
 
 def test_bucket_edges_stay_those_of_the_first_chunk():

@@ -60,7 +60,7 @@ def request(board: Board, **fields: Any) -> Any:
 @pytest.mark.parametrize(
     ("rule", "edges"),
     [
-        (4, lambda x: np.linspace(x.min(), x.max(), 5)[1:-1]),
+        (4, lambda x: np.round(np.linspace(x.min(), x.max(), 5)[1:-1], 1)),
         ({"quantiles": 3}, lambda x: np.quantile(x, [1 / 3, 2 / 3])),
         ([-1, 0.5], lambda x: [-1, 0.5]),
     ],

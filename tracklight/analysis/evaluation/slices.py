@@ -6,6 +6,7 @@ TensorFlow Model Analysis: ``Overall``, ``sex:F``, or ``sex_X_age:F_X_>= 60`` wh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -26,6 +27,8 @@ OVERALL_NAME = "Overall"
 MAX_SLICES = 100_000
 
 _MAX_COMBINATIONS = 1 << 62
+#: Of a number; rounding to more overflows.
+_MAX_DIGITS = 300
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class Buckets:
     Args:
         edges: Bounds between buckets, ascending.
         quantiles: Number of buckets with about the same number of rows.
-        count: Number of buckets of equal width between the minimum and the maximum.
+        count: Number of buckets of equal width between the minimum and the maximum, with rounded
+            bounds.
         width: Width of each bucket; bounds are multiples of it.
 
     Example:
@@ -89,12 +93,31 @@ class Buckets:
             return tuple(float(v) for v in np.unique(inner) if v > finite.min())
         low, high = float(finite.min()), float(finite.max())
         if self.count is not None:
-            return tuple(float(v) for v in np.unique(np.linspace(low, high, self.count + 1)[1:-1]))
+            inner = np.linspace(low, high, self.count + 1)[1:-1]
+            with np.errstate(over="ignore"):
+                deviation = float(finite.std())
+            rounded = _round_edges(inner, deviation, (high - low) / self.count)
+            return tuple(float(v) for v in np.unique(rounded) if low < v <= high)
         assert self.width is not None
         first, last = np.floor(low / self.width) + 1, np.floor(high / self.width)
         if last - first > 10_000:
             raise UsageError(f"buckets of width {self.width:g} give more than 10,000 buckets")
         return tuple(float(v) for v in np.arange(first, last + 1) * self.width)
+
+
+def _round_edges(edges: Float64, deviation: float, width: float) -> Float64:
+    """Round to one digit finer than the standard deviation, as the What-If Tool does.
+
+    The first digit of the width is kept, so that many buckets stay different.
+    """
+    if not (width > 0 and 0 < deviation < np.inf):
+        return edges
+    digits = max(1 - _get_exponent(deviation), -_get_exponent(width))
+    return np.round(edges, min(digits, _MAX_DIGITS)) + 0.0  # not -0
+
+
+def _get_exponent(value: float) -> int:
+    return math.floor(math.log10(value))
 
 
 @dataclass(frozen=True)
