@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.model_process import run_model_file
 from tracklight.analysis.predictors.model_files import ModelFilePredictor, load_model_file
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.objects import to_table
@@ -71,8 +72,7 @@ def test_xgboost_with_categories(tmp_path: Path) -> None:
     expected = classifier.predict_proba(categories)[:, 1]
     booster = classifier.get_booster()
     booster.save_model(tmp_path / "m.ubj")
-    in_process = load_model_file(tmp_path / "m.ubj")
-    try:
+    with run_model_file(tmp_path / "m.ubj") as in_process:
         for model in (wrap_model(classifier), wrap_model(booster), in_process):
             assert np.allclose(model.predict(to_table(rows)).scores[:, 1], expected, atol=1e-6)
             # The categories of a few rows are not those of all.
@@ -82,8 +82,6 @@ def test_xgboost_with_categories(tmp_path: Path) -> None:
             assert np.isfinite(model.predict(missing).scores).all()
             with pytest.raises(ModelError, match='does not know the value "z" of "job"'):
                 model.predict(to_table([{"job": "z", "age": 30}]))
-    finally:
-        in_process.close()
 
 
 @pytest.mark.parametrize(
@@ -145,16 +143,13 @@ def test_onnx_object_and_file_in_a_process(tmp_path: Path) -> None:
     assert np.allclose(fixed.predict(to_table(rows)).scores, expected, atol=1e-5)
     path = tmp_path / "m.onnx"
     path.write_bytes(model.SerializeToString())
-    predictor = load_model_file(path)
-    try:
+    with run_model_file(path) as predictor:
         assert predictor.name == "m"
         assert np.allclose(predictor.predict(to_table(rows)).scores, expected, atol=1e-5)
         with pytest.raises(ModelError, match='the model "m" failed'):
             predictor.predict(to_table(rows[:, :2]))
         # The process still works after an error.
         assert np.allclose(predictor.predict(to_table(rows)).scores, expected, atol=1e-5)
-    finally:
-        predictor.close()
 
 
 def test_scikit_learn_file(tmp_path: Path, iris: Any) -> None:
@@ -163,12 +158,9 @@ def test_scikit_learn_file(tmp_path: Path, iris: Any) -> None:
     skops = pytest.importorskip("skops.io")
     estimator = LogisticRegression(max_iter=500).fit(iris.data, iris.target)
     skops.dump(estimator, tmp_path / "m.skops")
-    predictor = load_model_file(tmp_path / "m.skops")
-    try:
+    with run_model_file(tmp_path / "m.skops") as predictor:
         scores = predictor.predict(to_table(iris.data)).scores
         assert np.allclose(scores, estimator.predict_proba(iris.data), atol=1e-5)
-    finally:
-        predictor.close()
 
 
 def test_pipeline_with_encoder_and_imputer_is_trusted(tmp_path: Path) -> None:
@@ -189,12 +181,9 @@ def test_pipeline_with_encoder_and_imputer_is_trusted(tmp_path: Path) -> None:
     vote = VotingClassifier([("one", LogisticRegression())], voting="soft")
     model = make_pipeline(columns, SelectKBest(k=2), vote).fit(rows, random.integers(0, 2, 90))
     skops.dump(model, tmp_path / "m.skops")
-    predictor = load_model_file(tmp_path / "m.skops")
-    try:
+    with run_model_file(tmp_path / "m.skops") as predictor:
         scores = predictor.predict(to_table(rows)).scores
         assert np.allclose(scores, model.predict_proba(rows), atol=1e-5)
-    finally:
-        predictor.close()
 
 
 def test_trees_are_trusted_and_functions_are_not(tmp_path: Path, iris: Any) -> None:
@@ -205,12 +194,9 @@ def test_trees_are_trusted_and_functions_are_not(tmp_path: Path, iris: Any) -> N
     skops = pytest.importorskip("skops.io")
     forest = RandomForestClassifier(3, random_state=0).fit(iris.data, iris.target)
     skops.dump(forest, tmp_path / "forest.skops")
-    predictor = load_model_file(tmp_path / "forest.skops")
-    try:
+    with run_model_file(tmp_path / "forest.skops") as predictor:
         scores = predictor.predict(to_table(iris.data)).scores
         assert np.allclose(scores, forest.predict_proba(iris.data), atol=1e-5)
-    finally:
-        predictor.close()
     skops.dump(make_pipeline(FunctionTransformer(eval), forest), tmp_path / "code.skops")
     with pytest.raises(ModelError, match=r"not trusted: builtins\.eval"):
         load_model_file(tmp_path / "code.skops")

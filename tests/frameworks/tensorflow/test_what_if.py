@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracklight.analysis.predictors.model_files import load_model_file
+from tests.model_process import run_model_file
 from tracklight.analysis.predictors.python_models import make_tf_examples, wrap_model
 from tracklight.analysis.tables.examples import encode_examples
 from tracklight.analysis.tables.files import read_files
@@ -43,12 +43,9 @@ def test_keras_file_and_saved_model(tmp_path: Path) -> None:
     network.export(tmp_path / "saved", verbose=False)
     expected = network.predict(ROWS, verbose=0)
     for name in ("m.keras", "saved"):
-        predictor = load_model_file(tmp_path / name)
-        try:
+        with run_model_file(tmp_path / name) as predictor:
             scores = predictor.predict(to_table(ROWS)).scores
             assert np.allclose(scores, expected, atol=1e-5), name
-        finally:
-            predictor.close()
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.model_process import run_model_file
 from tracklight.analysis.predictors.model_files import load_model_file
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.objects import to_table
@@ -40,11 +41,8 @@ def test_exported_program(tmp_path: Path, is_fixed: bool) -> None:
     torch.export.save(program, tmp_path / "m.pt2")
     with torch.inference_mode():
         expected = module(torch.tensor(ROWS, dtype=torch.float32)).numpy()
-    predictor = load_model_file(tmp_path / "m.pt2")
-    try:
+    with run_model_file(tmp_path / "m.pt2") as predictor:
         assert np.allclose(predictor.predict(to_table(ROWS)).scores, expected, atol=1e-5)
-    finally:
-        predictor.close()
 
 
 def test_pickled_modules_are_refused(tmp_path: Path) -> None:
