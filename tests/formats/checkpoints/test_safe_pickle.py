@@ -33,9 +33,11 @@ def test_loads_plain_values(value: Any, protocol: int) -> None:
     assert load_pickle(pickle.dumps(value, protocol)) == value
 
 
-def test_loads_ordered_dicts_as_dicts() -> None:
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_loads_ordered_dicts_as_dicts(protocol: int) -> None:
     ordered = collections.OrderedDict(a=1, b=[2])
-    assert load_pickle(pickle.dumps(ordered, 2)) == {"a": 1, "b": [2]}
+    assert load_pickle(pickle.dumps(ordered, protocol)) == {"a": 1, "b": [2]}
+    assert load_pickle(pickle.dumps(collections.OrderedDict(), protocol)) == {}
 
 
 class Evil:
@@ -54,6 +56,14 @@ def test_never_calls_functions(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_unknown_functions_of_torch_are_kept_as_objects() -> None:
+    value = load_pickle(b"\x80\x02ctorch._utils\n_rebuild_other\n(K\x01tR.")
+    assert isinstance(value, OpaqueObject)
+    assert value.cls == GlobalName("torch._utils", "_rebuild_other")
+    parameter = load_pickle(b"\x80\x02ctorch._utils\n_rebuild_parameter\n(K\x07\x88NtR.")
+    assert parameter == 7
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -66,6 +76,7 @@ def test_never_calls_functions(tmp_path: Path) -> None:
         (b"\x80\x02X\x01\x00\x00\x00aK\x01K\x02\x87Q.", "refers to a 'a'"),
         (b"\x80\x02r\xff\xff\xff\xff.", "is invalid"),
         (b"ctorch._utils\n_rebuild_tensor_v2\n(K\x01K\x01K\x01K\x01tR.", "is invalid"),
+        (b"ctorch._utils\n_rebuild_tensor_v2\n(K\x01K\x00K\x02\x85K\x01\x85tR.", "invalid tensor"),
     ],
 )
 def test_invalid_pickle_raises(data: bytes, message: str) -> None:
