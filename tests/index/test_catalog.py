@@ -4,6 +4,7 @@ import os
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -218,6 +219,32 @@ def _refuse(part: str) -> object:
         return real(self, path)
 
     return open_file
+
+
+def test_directory_that_cannot_be_listed_keeps_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "seen", points([0]))
+    write(tmp_path, "locked/run", points([0, 1]))
+    catalog = open_catalog(tmp_path)
+    scan, locked = os.scandir, str(tmp_path / "locked")
+
+    def refuse(path: str) -> Any:
+        if str(path).startswith(locked):
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr("tracklight.logdir.filesystem.os.scandir", refuse)
+    append(path, points([1]))
+    assert catalog.refresh().removed == ()
+    assert [str(problem) for problem in catalog.problems] == [
+        f'cannot list "{locked}": Permission denied'
+    ]
+    assert (steps(catalog, "locked/run"), steps(catalog, "seen")) == ([0, 1], [0, 1])
+    monkeypatch.undo()
+    shutil.rmtree(locked)
+    assert catalog.refresh().removed == ("locked/run",)
+    assert catalog.problems == ()
 
 
 def test_reads_non_scalar_values_from_log(tmp_path: Path) -> None:
