@@ -140,3 +140,26 @@ def test_keeps_backslashes_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     monkeypatch.setattr(notebook.os, "name", "nt")
     assert notebook.split_line(r'--logdir E:\tf20\keras_log --tag "a b"')[1] == r"E:\tf20\keras_log"
+
+
+def test_extension_is_loaded_and_unloaded_in_ipython() -> None:
+    interactiveshell = pytest.importorskip("IPython.core.interactiveshell")
+    shell = interactiveshell.InteractiveShell()
+    magics = shell.magics_manager.magics["line"]
+    shell.run_line_magic("load_ext", "tracklight")
+    assert magics["tracklight"] is not None
+    other = magics["tensorboard"] = lambda arguments: None  # of another extension
+    shell.run_line_magic("unload_ext", "tracklight")
+    assert "tracklight" not in magics
+    assert magics["tensorboard"] is other
+
+
+def test_without_a_server_lists_none_and_displays_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook.list()
+    assert capsys.readouterr().out == "No tracklight servers are running.\n"
+    with pytest.raises(UsageError, match="no server is running; `%tracklight --logdir DIR`"):
+        notebook.display()
+    with pytest.raises(UsageError, match="no server is running on port 6006; "):
+        notebook.display(port=6006)
