@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
+import zlib
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,7 @@ def read(name: str, data: bytes, **limits: Any) -> DataTable:
     return read_files([name], lambda path: io.BytesIO(data), ReadLimits(**limits))
 
 
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 CSV = b"""age, income,job,married,scores,code
 39,1.5,clerk,true,1|2.5,007a
 17,,"cook, head",False,3,1
@@ -186,11 +190,157 @@ def test_numpy_arrays() -> None:
         to_table(np.zeros((3, 2)), ["a"])
 
 
-def test_other_objects_are_rejected() -> None:
-    with pytest.raises(UsageError, match="is not a table"):
-        to_table(3)
-    with pytest.raises(UsageError, match="different lengths"):
-        to_table({"a": [1, 2], "b": [1]})
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (3, "builtins.int is not a table; pass a pandas, Arrow or Polars table"),
+        (["ab", "cd"], "builtins.list is not a table"),
+        ([b"ab", b"cd"], "builtins.list is not a table"),
+        ([1, 2], "builtins.list is not a table"),
+        ([{"a": 1}, [2]], "builtins.list is not a table"),
+        ([np.array(1), np.array(2)], "builtins.list is not a table"),
+        ("people.csv", r"read a file with tracklight.what_if.read_table\(path\) first"),
+        ({"a": [1, 2], "b": [1]}, "different lengths"),
+        ([[1, 2], [3]], "the rows have different numbers of values"),
+    ],
+)
+def test_other_objects_are_rejected(data: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        to_table(data)
+
+
+def test_rows_that_are_lists_have_names() -> None:
+    rows = [[1, "x"], (2, None), np.array([3, 4], object)]
+    assert to_table(rows, ["n", "t"]).to_rows() == [
+        {"n": 1, "t": "x"}, {"n": 2, "t": None}, {"n": 3, "t": "4"},
+    ]  # fmt: skip
+    assert to_table([[1, 2]]).names == ("feature_0", "feature_1")
+    with pytest.raises(UsageError, match="1 names were given for rows of 2 values"):
+        to_table(rows, ["n"])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pandas.Categorical([3, None, 1]), [3, None, 1]),
+        (pandas.Categorical([1.5, None, 2]), [1.5, None, 2.0]),
+        (pandas.Categorical([True, None, False]), [True, None, False]),
+        (pandas.Categorical(["a", 1, None]), ["a", "1", None]),
+        (pandas.to_datetime(["2020-01-02", None]), ["2020-01-02T00:00:00", None]),
+        (pandas.to_timedelta([1, None], "h"), ["0 days 01:00:00", None]),
+        (np.array([b"x", None, pandas.NA], object), ["x", None, None]),
+    ],
+    ids=["integers", "floats", "booleans", "mixed", "times", "durations", "bytes"],
+)
+def test_unusual_pandas_columns(values: Any, expected: list[Any]) -> None:
+    frame = pandas.DataFrame({"x": values})
+    for table in (to_table(frame), to_table({"x": frame["x"]})):
+        column = table.get_column("x")
+        assert [column.get_value(row) for row in range(len(column))] == expected
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (pyarrow.array([datetime.date(2020, 1, 2), None]), ["2020-01-02", None]),
+        (pyarrow.array([datetime.time(1, 2), None], pyarrow.time32("s")), ["01:02:00", None]),
+        (pyarrow.array([b"\xff\0", None]), [b"\xff\0", None]),
+        (pyarrow.array([b"\xff\0", None], pyarrow.large_binary()), [b"\xff\0", None]),
+        (pyarrow.array([{"bytes": PNG, "path": "a"}, None]), [PNG, None]),
+        (pyarrow.array([{"a": 1}, None]), ["{'a': 1}", None]),
+        (pyarrow.array([["a", "b"], None]), [["a", "b"], None]),
+        (pyarrow.array([[[1], [2, 3]], None]), [[[1], [2, 3]], None]),
+        (pyarrow.array([5, None, 5]).dictionary_encode(), [5, None, 5]),
+        (pyarrow.array([None, None]), [None, None]),
+        (pyarrow.array(["a", None], pyarrow.string_view()), ["a", None]),
+        (pyarrow.array([Decimal("1.5"), None]), [1.5, None]),
+    ],
+    ids=lambda value: str(getattr(value, "type", "")),
+)
+def test_unusual_arrow_columns(array: Any, expected: list[Any]) -> None:
+    table = pyarrow.table({"x": array})
+    chunked = pyarrow.chunked_array([array.slice(0, 1), array.slice(1)])
+    for data in (table, table.to_batches()[0], pyarrow.table({"x": chunked})):
+        column = to_table(data).get_column("x")
+        assert [column.get_value(row) for row in range(len(column))] == expected
+
+
+def test_arrow_columns_without_rows() -> None:
+    empty = pyarrow.table({"x": pyarrow.chunked_array([], pyarrow.int64())})
+    table = to_table(empty)
+    assert len(table) == 0 and table.get_column("x").type == "integer"
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+def test_numpy_times_are_texts_in_all_units(unit: str) -> None:
+    times = np.array(["2020-01-02", "NaT"], f"M8[{unit}]")
+    expected = "2020-01-02" if unit == "D" else "2020-01-02 00:00:00"
+    assert to_table({"t": times}).to_rows() == [{"t": expected}, {"t": None}]
+
+
+def test_columns_of_any_iterable() -> None:
+    columns = {"a": iter([1, 2]), "b": {"x": 1.5, "y": None}.values(), "c": range(2)}
+    assert to_table(columns).to_rows() == [{"a": 1, "b": 1.5, "c": 0}, {"a": 2, "b": None, "c": 1}]
+    assert to_table(np.array([3, 4])).to_rows() == [{"feature_0": 3}, {"feature_0": 4}]
+    assert to_table(np.array(3)).to_rows() == [{"feature_0": 3}]
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"sampling_ratio": 0}, "the sampling ratio must be above 0 and at most 1"),
+        ({"sampling_ratio": 1.5}, "the sampling ratio must be above 0 and at most 1"),
+        ({"max_rows": 0}, "the maximum number of rows must be at least 1"),
+    ],
+)
+def test_invalid_limits(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        ReadLimits(**limits)
+
+
+def test_a_list_of_no_files() -> None:
+    with pytest.raises(UsageError, match="no file was given"):
+        read_files([], lambda path: io.BytesIO())
+
+
+def test_files_whose_columns_have_other_types_do_not_fit() -> None:
+    files = {"1.jsonl": b'{"a": 1}\n', "2.jsonl": b'{"a": "x"}\n'}
+    with pytest.raises(FormatError, match='the files do not fit together: "a" has values of diff'):
+        read_files(list(files), lambda path: io.BytesIO(files[path]))
+
+
+def test_zlib_data_that_is_no_tfrecord() -> None:
+    with pytest.raises(FormatError, match="it is not a TFRecord file; other formats need a suffix"):
+        read("x.tfrecord", zlib.compress(b"a,b\n1,2\n" * 10))
+
+
+@pytest.mark.parametrize("name", ["x.csv.gz", "x.jsonl.gz"])
+def test_truncated_compressed_files_are_damaged(name: str) -> None:
+    lines = b'{"a": "' + np.random.default_rng(0).bytes(4000).hex().encode() + b'"}\n'
+    with pytest.raises(FormatError, match="it is damaged: Compressed file ended"):
+        read(name, gzip.compress(lines * 3)[:2000])
+
+
+def test_values_that_look_like_numbers_only_in_python_stay_texts() -> None:
+    table = read("x.csv", b"a,b\n1_000,9223372036854775808\n2,1\n")
+    assert table.to_rows() == [{"a": "1_000", "b": 2.0**63}, {"a": "2", "b": 1.0}]
+
+
+def test_a_csv_file_larger_than_a_chunk() -> None:
+    assert len(read("x.csv", b"a\n" + b"1\n\n" * 50_000)) == 50_000
+    table = read("x.csv", b"a\n" + b"1\n" * 50_001)
+    assert len(table) == table.get_column("a").values.sum() == 50_001
+    assert len(read("x.csv", b"a\n" + b"1\n" * 50_001, max_rows=50_000)) == 50_000
+
+
+def test_json_lines_stop_at_the_row_limit() -> None:
+    data = b'{"a": 1}\n' * 50_000 + b'{"b": 2}\n' * 10
+    table = read("x.jsonl", data)
+    assert table.get_row(0) == {"a": 1, "b": None}
+    assert table.get_row(50_009) == {"a": None, "b": 2}
+    limited = read("x.jsonl", data, max_rows=50_000)
+    assert limited.names == ("a",) and len(limited) == 50_000
+    assert limited.problems[0].startswith("only the first 50,000 rows were read")
 
 
 def test_a_file_that_needs_too_much_memory_is_read_in_part() -> None:

@@ -28,6 +28,9 @@ from tracklight.types import Bool
 #: The kind of table that was passed; a Python model gets the same kind.
 TableKind = Literal["pandas", "numpy", "dict", "rows", "examples", "arrow", "polars", "table"]
 
+#: Units of NumPy times that Python's types do not have; NumPy returns numbers instead.
+_SUBMICROSECONDS = ("ns", "ps", "fs", "as")
+
 
 def detect_table_kind(data: Any) -> TableKind:
     """Return what kind of table an object is.
@@ -59,7 +62,7 @@ def detect_table_kind(data: Any) -> TableKind:
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         if all(is_example_object(item) for item in data) and len(data):
             return "examples"
-        if all(isinstance(item, (Mapping, Sequence, np.ndarray)) for item in data):
+        if all(isinstance(item, Mapping) for item in data) or all(map(_is_row, data)):
             return "rows"
     raise UsageError(
         "data.not_a_table",
@@ -68,6 +71,11 @@ def detect_table_kind(data: Any) -> TableKind:
         module=module,
         name=name,
     )
+
+
+def _is_row(item: Any) -> bool:
+    is_list = isinstance(item, Sequence) and not isinstance(item, (str, bytes))
+    return is_list or (isinstance(item, np.ndarray) and item.ndim > 0)
 
 
 def to_table(data: Any, names: Sequence[str] | None = None) -> DataTable:
@@ -114,8 +122,8 @@ def from_array(array: np.ndarray[Any, Any], names: Sequence[str] | None = None) 
     if array.dtype.names:
         fields = [_make_any_column(name, array[name]) for name in array.dtype.names]
         return DataTable(fields)
-    if array.ndim == 1:
-        array = array[:, None]
+    if array.ndim < 2:
+        array = array.reshape(-1, 1)
     if array.ndim > 2:
         name = names[0] if names else "feature_0"
         return DataTable([_make_any_column(name, array.reshape(len(array), -1))])
@@ -147,7 +155,10 @@ def _from_series(pd: Any, name: str, series: Any) -> DataColumn:
         if all(isinstance(category, str) for category in categories):
             codes = series.cat.codes.to_numpy().astype(np.int32)
             return DataColumn(name, "string", codes, categories)
-        series = series.astype(dtype.categories.dtype)
+        if series.hasnans and dtype.categories.dtype.kind in "iu":
+            series = series.astype(pd.Int64Dtype())
+        else:
+            series = series.astype(dtype.categories.dtype)
         dtype = series.dtype
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return make_string_column(
@@ -210,7 +221,8 @@ def _from_arrow_column(pa: Any, name: str, column: Any) -> DataColumn:
         # Hugging Face stores images as a struct of bytes and path.
         names = [kind.field(number).name for number in range(kind.num_fields)]
         if "bytes" in names:
-            return _from_arrow_column(pa, name, array.field("bytes"))
+            # Unlike `field`, `flatten` keeps which rows are missing.
+            return _from_arrow_column(pa, name, array.flatten()[names.index("bytes")])
         return make_column(name, [None if row is None else str(row) for row in array.to_pylist()])
     missing: Bool = np.zeros(len(array), np.bool_)
     if array.null_count:
@@ -279,6 +291,8 @@ def _make_any_column(name: str, values: Any) -> DataColumn:
         offsets = np.arange(len(values) + 1) * flat.shape[1]
         return DataColumn(name, items.type, items.values, offsets=offsets)
     if isinstance(values, np.ndarray):
+        if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] in _SUBMICROSECONDS:
+            values = values.astype(f"{values.dtype.kind}8[us]")
         values = values.tolist()
     elif type(values).__module__.partition(".")[0] == "pandas":
         pd = import_optional("pandas", "a pandas column", "pandas")
