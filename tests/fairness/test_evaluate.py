@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -351,3 +353,184 @@ def test_multiclass_scores_with_nan():
     result = evaluate({"group": group}, label=label, prediction=scores)
     assert result.get("example_count") == len(label) - 1
     assert np.isfinite(result.get("auc", output="macro"))
+
+
+MISSING = {
+    "label": [True, None, False, True],
+    "score": [0.9, 0.8, 0.2, 0.4],
+    "flag": [True, False, None, False],
+    "number": [1, 2, 1, None],
+    "time": [dt.datetime(2020, 1, 2), None, dt.datetime(2020, 1, 2), dt.datetime(2021, 1, 1, 5)],
+    "price": [Decimal("1.5"), None, Decimal("2"), Decimal("1.5")],
+    "nothing": [None] * 4,
+}
+
+
+def write_missing(tmp_path):
+    pq.write_table(pa.table(MISSING), tmp_path / "missing.parquet")
+    return tmp_path / "missing.parquet"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda tmp: MISSING,
+        lambda tmp: pd.DataFrame(MISSING),
+        lambda tmp: pd.DataFrame(MISSING).convert_dtypes(),
+        lambda tmp: pl.DataFrame(MISSING),
+        lambda tmp: pa.table(MISSING),
+        write_missing,
+    ],
+    ids=["lists", "pandas", "pandas nullable", "polars", "arrow", "parquet"],
+)
+@pytest.mark.parametrize("chunk_rows", [1, 100])
+def test_missing_values_are_the_same_in_every_kind_of_table(
+    make, chunk_rows, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(data_module, "CHUNK_ROWS", chunk_rows)
+    slices = ["flag", "number", "time", "price", "nothing", "flag = true", "time is null"]
+    result = evaluate(
+        make(tmp_path), label="label", prediction="score", slices=slices, intervals="none"
+    )
+    assert result.get("recall", threshold=0.5) == 0.5  # without the row that has no label
+    counts = {name: result.get("example_count", name) for name in result.slices}
+    assert counts == {
+        "Overall": 3,
+        "flag:True": 1,
+        "flag:False": 1,
+        "number:1": 2,
+        "time:2020-01-02 00:00:00": 2,
+        "time:2021-01-01 05:00:00": 1,
+        "price:1.5": 2,
+        "price:2": 1,
+        "filter:flag = true": 1,
+    }
+
+
+def test_times_in_nanoseconds_have_readable_slices():
+    times = np.array(["2020-01-02", "2020-01-02", "NaT"], "M8[ns]")
+    frame = {"label": [0, 1, 1], "score": [0.1, 0.9, 0.8], "time": times}
+    for data in (frame, pd.DataFrame(frame), pa.table(frame)):
+        result = evaluate(
+            data, label="label", prediction="score", slices=["time"], intervals="none"
+        )
+        assert result.slices == ["Overall", "time:2020-01-02 00:00:00"]
+
+
+def test_objects_that_convert_to_pandas():
+    class Frame:
+        def to_pandas(self):
+            return pd.DataFrame(COLUMNS)
+
+    result = evaluate(Frame(), label="label", prediction="score")
+    assert result.get("recall", threshold=0.5) == pytest.approx(expected_recall())
+
+
+RAGGED = [[0.1, 0.9], [0.5], [0.2, 0.5, 0.3], [0.7, 0.3]]
+"""On average, a row has two scores, as the first, the middle and the last row."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [dict, pd.DataFrame, pl.DataFrame, pa.table],
+    ids=["lists", "pandas", "polars", "arrow"],
+)
+@pytest.mark.parametrize(
+    "scores", [[RAGGED[0], RAGGED[1], RAGGED[3], RAGGED[2], RAGGED[0]], [[0.5, 0.5], None, [1, 0]]]
+)
+def test_scores_of_different_lengths(make, scores):
+    data = make({"label": [0, 1, 0, 1, 1][: len(scores)], "p": scores})
+    with pytest.raises(UsageError, match='"p" is not numeric; predictions are numbers or lists'):
+        evaluate(data, label="label", prediction="p")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_lists_of_scores(make):
+    label, scores, _ = make_multiclass()
+    result = evaluate(
+        make({"label": label, "p": scores.tolist()}), label="label", prediction="p",
+        intervals="none",
+    )  # fmt: skip
+    assert result.get("accuracy") == pytest.approx((scores.argmax(axis=1) == label).mean())
+
+
+def test_categories_are_restricted_by_a_filter():
+    frame = pd.DataFrame(COLUMNS).astype({"sex": "category"})
+    result = evaluate(frame, **ARGUMENTS, where="age >= 50")
+    expected = ((COLUMNS["sex"] == "F") & (COLUMNS["age"] >= 50)).sum()
+    assert result.get("example_count", "sex:F") == expected
+
+
+@pytest.mark.parametrize("positive", [1, True, 1.0, "1"])
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.float64, object])
+def test_positive_label_of_numbers(positive, dtype):
+    label = COLUMNS["label"].astype(dtype)
+    result = evaluate(
+        {**COLUMNS, "label": label}, label="label", prediction="score", positive_label=positive
+    )
+    assert result.get("recall", threshold=0.5) == pytest.approx(expected_recall())
+    nullable = pd.DataFrame({**COLUMNS, "label": label}).assign(
+        label=lambda frame: frame["label"].astype(float).astype("boolean").mask(frame.index == 0)
+    )
+    result = evaluate(nullable, label="label", prediction="score", positive_label=positive)
+    mask = np.arange(len(label)) > 0
+    assert result.get("recall", threshold=0.5) == pytest.approx(expected_recall(mask))
+    other = evaluate(
+        {**COLUMNS, "label": 1 - COLUMNS["label"]}, label="label", prediction="score",
+        positive_label=0, intervals="none",
+    )  # fmt: skip
+    assert other.get("recall", threshold=0.5) == pytest.approx(expected_recall())
+
+
+def test_positive_label_with_missing_labels():
+    frame = {"label": [2.0, 1.0, np.nan, 2.0], "score": [0.9, 0.2, 0.5, 0.4]}
+    result = evaluate(frame, label="label", prediction="score", positive_label=2)
+    assert result.get("recall", threshold=0.5) == 0.5
+    assert result.get("example_count") == 3
+
+
+def test_class_names_that_are_numbers():
+    label, scores, _ = make_multiclass()
+    frame = {"label": np.array([10, 20, 30])[label]}
+    result = evaluate(frame, label="label", prediction=scores, classes=[10, 20, 30])
+    assert result.get("accuracy") == pytest.approx((scores.argmax(axis=1) == label).mean())
+    with pytest.raises(UsageError, match='the label "cat" is not among the classes'):
+        evaluate({"label": np.array(["cat", "x", "y"])[label]}, label="label", prediction=scores,
+                 classes=["x", "y", "z"])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prediction": np.zeros((3, 3)), "task": "binary"}, "a binary model has one score for"),
+        ({"label": np.array(["a", "b", "c"])}, "the labels are text; give positive_label"),
+        (
+            {"label": np.array(["a", "b", "c"]), "prediction": np.zeros((3, 2))},
+            "the labels are text; give positive_label",
+        ),
+        ({"slices": [SliceSpec("city", buckets={"city": Buckets(quantiles=2)})]},
+         'column "city" is not numeric, so it has no buckets'),
+    ],
+)  # fmt: skip
+def test_values_of_wrong_types_are_one_sentence(options, message):
+    frame = {"label": [0, 1, 1], "score": [0.1, 0.2, 0.3], "city": ["a", "b", "c"]}
+    with pytest.raises(UsageError, match=message):
+        evaluate(frame, **{"label": "label", "prediction": "score", **options})
+
+
+def test_a_tag_must_not_be_empty():
+    result = evaluate(COLUMNS, label="label", prediction="score", intervals="none")
+    with pytest.raises(UsageError, match="the tag must not be empty"):
+        result.to_summary(tag="")
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(UsageError, match="no Parquet file in"):
+        evaluate(tmp_path, label="label", prediction="score")
+
+
+def test_differences_are_also_matrices():
+    result = evaluate(COLUMNS, **ARGUMENTS, thresholds=[0.5], metrics=["recall"])
+    difference = result.difference(baseline="sex:M")
+    frame = difference.to_pandas()
+    assert difference.differences.absolute.ravel().tolist() == frame["difference"].tolist()

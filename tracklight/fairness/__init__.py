@@ -381,15 +381,12 @@ class _LabelEncoder:
         )
 
     def _is_positive(self, labels: ColumnData) -> NDArray[Any]:
+        number = _parse_number(self._positive)
         if isinstance(labels, Categorical):
-            table = np.array([float(value == self._positive) for value in labels.values] + [np.nan])
+            matches = [v == self._positive or _parse_number(v) == number for v in labels.values]
+            table = np.array([*map(float, matches), np.nan])
             return np.asarray(table[labels.codes])
-        texts = np.array([str(value) for value in labels.tolist()])
-        result: NDArray[Any] = (texts == self._positive).astype(np.float64)
-        if labels.dtype.kind == "f":
-            result[np.isnan(labels)] = np.nan
-            result[labels == _parse_number(self._positive)] = 1
-        return result
+        return np.where(labels == labels, labels == number, np.nan)
 
     def _has_other_names(self, labels: NDArray[Any]) -> bool:
         """Return whether the class names are numbers other than positions."""
@@ -421,6 +418,9 @@ def _parse_objects(labels: NDArray[Any]) -> ColumnData:
 
 
 def _parse_number(text: str | None) -> float:
+    """Return the number or boolean that a text is, or NaN."""
+    if text in ("True", "False"):
+        return float(text == "True")
     try:
         return float(text or "nan")
     except ValueError:

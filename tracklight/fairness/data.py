@@ -163,6 +163,8 @@ class PandasSource:
         if isinstance(series.dtype, pd.CategoricalDtype):
             labels = [format_value(value) for value in series.cat.categories.tolist()]
             return Categorical(labels, series.cat.codes.to_numpy())
+        if pd.api.types.is_bool_dtype(series.dtype) and series.hasnans:
+            return _make_booleans(series.to_numpy(np.float64, na_value=-1))
         if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
             if series.isna().any() or series.dtype.kind == "O":
                 return np.asarray(series.to_numpy(np.float64, na_value=np.nan))
@@ -200,13 +202,15 @@ class PolarsSource:
     def _convert(self, series: Any) -> ColumnData:
         pl = sys.modules["polars"]
         if series.dtype.is_numeric():
-            if series.null_count():
+            if series.null_count() or series.dtype.is_decimal():
                 series = series.cast(pl.Float64)
             return np.asarray(series.to_numpy())
-        if series.dtype == pl.Boolean and not series.null_count():
+        if series.dtype == pl.Boolean:
+            if series.null_count():
+                return _make_booleans(series.cast(pl.Int8).fill_null(-1).to_numpy())
             return np.asarray(series.to_numpy())
         if series.dtype.is_nested():
-            return np.array(series.to_list(), object) if series.null_count() else _lists(series)
+            return to_objects(series.to_list())
         if series.dtype.is_temporal():
             return np.asarray(series.to_numpy())
         text = series.cast(pl.String)
@@ -215,11 +219,9 @@ class PolarsSource:
         return Categorical(values.to_list(), codes.to_numpy())
 
 
-def _lists(series: Any) -> NDArray[Any]:
-    rows = series.to_list()
-    array = np.empty(len(rows), object)
-    array[:] = rows
-    return array
+def _make_booleans(codes: NDArray[Any]) -> Categorical:
+    """Return a column of booleans with missing values, which have the code -1."""
+    return Categorical(["False", "True"], codes.astype(np.int64))
 
 
 class ArrowSource:
@@ -271,7 +273,8 @@ def convert_arrow(column: Any) -> ColumnData:
     if types.is_decimal(kind):
         column = column.cast(pa.float64())
     if types.is_boolean(kind) and column.null_count:
-        return convert_arrow(column.cast(pa.string()))
+        codes = column.cast(pa.int8()).fill_null(-1)
+        return _make_booleans(codes.to_numpy(zero_copy_only=False))
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return _convert_lists(column)
     if types.is_null(kind):
@@ -281,14 +284,12 @@ def convert_arrow(column: Any) -> ColumnData:
 
 
 def _convert_lists(column: Any) -> NDArray[Any]:
-    flat = column.flatten().to_numpy(zero_copy_only=False)
-    if len(column) and not column.null_count and len(flat) % len(column) == 0:
-        width = len(flat) // len(column)
-        if all(len(column[at]) == width for at in (0, len(column) // 2, len(column) - 1)):
-            return np.asarray(flat.reshape(len(column), width))
-    array = np.empty(len(column), object)
-    array[:] = column.to_pylist()
-    return array
+    if len(column) and not column.null_count:
+        lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+        if (lengths == lengths[0]).all():
+            flat = column.flatten().to_numpy(zero_copy_only=False)
+            return np.asarray(flat.reshape(len(column), -1))
+    return to_objects(column.to_pylist())
 
 
 class ParquetSource:
@@ -367,11 +368,21 @@ def to_array(values: Any) -> NDArray[Any]:
         return values
     if hasattr(values, "detach"):  # a PyTorch tensor
         values = values.detach().cpu()
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        return to_objects(list(values))
     if (
         array.dtype.kind == "U"
         and isinstance(values, list | tuple)
         and any(not isinstance(value, str) for value in values)
     ):
         array = np.array(values, object)
+    return array
+
+
+def to_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Return an array of Python objects, which may be lists."""
+    array = np.empty(len(values), object)
+    array[:] = values
     return array

@@ -54,9 +54,14 @@ def test_fixed_values():
     assert assign({"sex": "F"}) == [["sex:F", None, "sex:F", None, None]]
 
 
+@pytest.mark.parametrize("value", [20, 20.0, "20", [20]])
+def test_fixed_numbers(value):
+    assert assign({"age": value})[0][:2] == ["age:20", None]
+
+
 def test_numeric_and_boolean_columns():
     assert assign("paid")[0][:2] == ["paid:True", "paid:False"]
-    assert assign("age")[0][:2] == ["age:20.0", "age:35.0"]
+    assert assign("age")[0][:2] == ["age:20", "age:35"]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from tracklight.types import Bool
 # ---- columns
 
 _MAX_INTEGER_RANGE = 1 << 20
+_MAX_EXACT_FLOAT = 1 << 53
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,9 @@ def format_value(value: Any) -> str:
     """Return the text of a slice value."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _MAX_EXACT_FLOAT:
+        # Integers are floats in the chunks in which one is missing.
+        return str(int(value))
     return str(value)
 
 
@@ -130,6 +134,8 @@ def _factorize_sorted(array: NDArray[Any]) -> Categorical:
     missing = np.isnan(array) if array.dtype.kind in "fc" else None
     if array.dtype.kind in "mM":
         missing = np.isnat(array)
+        if np.datetime_data(array.dtype)[0] == "ns":  # which `tolist` returns as numbers
+            array = array.astype(f"{array.dtype.kind}8[us]")
     values, codes = np.unique(array, return_inverse=True)
     codes = codes.reshape(-1)
     if missing is not None and missing.any():

@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.evaluation import filters
-from tracklight.analysis.evaluation.filters import Categorical, ColumnData, factorize, get_column
+from tracklight.analysis.evaluation.filters import (
+    Categorical,
+    ColumnData,
+    factorize,
+    format_value,
+    get_column,
+)
 from tracklight.errors import UsageError
 from tracklight.types import Float64, Int64
 
@@ -145,9 +151,9 @@ class SliceSpec:
         columns = (*columns, *(name for name in self.values if name not in columns))
         object.__setattr__(self, "columns", columns)
         values = {
-            name: (str(chosen),)
+            name: (format_value(chosen),)
             if isinstance(chosen, str) or not isinstance(chosen, Iterable)
-            else tuple(str(value) for value in chosen)
+            else tuple(format_value(value) for value in chosen)
             for name, chosen in self.values.items()
         }
         object.__setattr__(self, "values", values)
