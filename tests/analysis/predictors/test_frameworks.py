@@ -152,6 +152,107 @@ def test_onnx_object_and_file_in_a_process(tmp_path: Path) -> None:
         assert np.allclose(predictor.predict(to_table(rows)).scores, expected, atol=1e-5)
 
 
+def open_onnx(nodes: list[Any], inputs: dict[str, tuple[int, list[Any]]], outputs: Any) -> Any:
+    """Return a session of a graph; inputs and outputs have a type and a shape."""
+    onnx = pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from onnx import helper
+
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info(name, *info) for name, info in inputs.items()],
+        outputs,
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    onnx.checker.check_model(model)
+    return runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def test_onnx_session_with_an_input_per_feature() -> None:
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    nodes = [
+        helper.make_node("Cast", ["age"], ["years"], to=TensorProto.FLOAT),
+        helper.make_node("LabelEncoder", ["job"], ["effect"], domain="ai.onnx.ml",
+                         keys_strings=["a", "b"], values_floats=[10.0, 20.0],
+                         default_float=0.0),
+        helper.make_node("Sum", ["years", "effect", "pay"], ["value"]),
+    ]  # fmt: skip
+    inputs: Any = {
+        "pay": (TensorProto.FLOAT, [None, 1]),
+        "age": (TensorProto.INT64, [None, 1]),
+        "job": (TensorProto.STRING, [None, 1]),
+    }
+    output = helper.make_tensor_value_info("value", TensorProto.FLOAT, [None, 1])
+    predictor = wrap_model(open_onnx(nodes, inputs, [output]), task="regression")
+    assert predictor.features == ("pay", "age", "job")
+    table = to_table({"job": ["a", "b", "z"], "other": [9] * 3, "age": [1, 2, 3], "pay": [0.5] * 3})
+    assert predictor.predict(table).scores.tolist() == [11.5, 22.5, 3.5]
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+def test_onnx_model_with_a_dictionary_per_row(batch: int | None) -> None:
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    # scikit-learn's converter adds this operator to classifiers.
+    node = helper.make_node("ZipMap", ["x"], ["probability"], domain="ai.onnx.ml",
+                            classlabels_strings=["no", "yes"])  # fmt: skip
+    kind = helper.make_map_type_proto(
+        TensorProto.STRING, helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+    )
+    output = helper.make_value_info("probability", helper.make_sequence_type_proto(kind))
+    session = open_onnx([node], {"x": (TensorProto.FLOAT, [batch, 2])}, [output])
+    scores = [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]
+    predictor = wrap_model(session)
+    assert predictor.predict(to_table(np.array(scores))).scores.tolist() == scores
+    assert predictor.class_names == ("no", "yes")
+    named = wrap_model(session, class_names=["0", "1"])
+    assert named.predict(to_table(np.array(scores))).scores.tolist() == scores
+    assert named.class_names == ("0", "1")
+
+
+def test_onnx_model_of_images() -> None:
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    node = helper.make_node("ReduceMean", ["x"], ["scores"], axes=[1], keepdims=0)
+    output = helper.make_tensor_value_info("scores", TensorProto.DOUBLE, [None, 3])
+    session = open_onnx([node], {"x": (TensorProto.DOUBLE, [None, 2, 3])}, [output])
+    images = np.arange(24.0).reshape(4, 2, 3) / 24
+    result = wrap_model(session).predict(to_table(images))
+    assert np.allclose(result.scores, images.mean(axis=1))
+
+
+def test_onnx_input_of_an_unsupported_type() -> None:
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    node = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 1])
+    session = open_onnx([node], {"x": (TensorProto.UINT8, [None, 1])}, [output])
+    with pytest.raises(ModelError, match="has an input of type uint8, which is not supported"):
+        wrap_model(session).predict(to_table(np.ones((2, 1))))
+
+
+def test_xgboost_regression_and_raw_objectives(iris: Any) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    data = iris.data.to_numpy()  # without names of features
+    matrix = xgboost.DMatrix(data, iris.target)
+    regression = xgboost.train({"objective": "reg:squarederror"}, matrix, 2)
+    result = wrap_model(regression).predict(to_table(data))
+    assert np.allclose(result.scores, regression.predict(matrix), atol=1e-5)
+    assert list(result.attributions) == [f"feature_{number}" for number in range(4)]
+    options = {"objective": "multi:softmax", "num_class": 3}
+    classes = xgboost.train(options, matrix, 2)
+    scores = wrap_model(classes).predict(to_table(data)).scores
+    assert scores.shape == (150, 3) and not wrap_model(classes).predict(to_table(data)).attributions
+    assert np.array_equal(scores.argmax(axis=1), classes.predict(matrix))
+
+
 def test_scikit_learn_file(tmp_path: Path, iris: Any) -> None:
     from sklearn.linear_model import LogisticRegression
 

@@ -41,6 +41,7 @@ def test_regression_and_logits() -> None:
         ("rows", lambda rows: rows[2] == {"a": 2.0, "b": 4.0}),
         ("dict", lambda columns: columns["b"][3] == 9.0),
         ("arrow", lambda table: table.num_rows == 5),
+        ("polars", lambda frame: frame["b"].to_list() == [0, 1, 4, 9, 16]),
         ("table", lambda table: len(table) == 5),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import threading
 import time
@@ -38,6 +39,8 @@ class Handler(BaseHTTPRequestHandler):
     """Responds with the sum of the features, in the format that the path says."""
 
     received: ClassVar[list[tuple[str, Any]]] = []
+    responses: ClassVar[dict[str, tuple[int, Any]]] = {}
+    """Responses to other paths, with their status."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -50,6 +53,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _respond(self, body: Any) -> tuple[int, Any]:
+        if self.path in self.responses:
+            return self.responses[self.path]
         if self.path == "/error":
             return 400, {"error": "Input tensor has wrong rank"}
         if self.path == "/text":
@@ -132,6 +137,153 @@ def test_errors_of_servers_are_sentences(http_address: str, path: str, message: 
         predictor.predict(TABLE)
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (500, b"", "responded with status 500$"),
+        (500, {"error": ""}, "responded with status 500$"),
+        (503, b" warming up\n", "responded with status 503: warming up$"),
+        (422, {"detail": "bad row"}, "responded with status 422: bad row$"),
+        (400, [1], r"responded with status 400: \[1\]$"),
+        (200, {}, 'has no "predictions"$'),
+        (200, [1], 'has no "predictions"$'),
+        (200, {"predictions": {"p": 1}}, r"has no list where the path has \[\*\]"),
+        (200, {"predictions": [[0.5]] * 50}, "has no item 1"),
+    ],
+)
+def test_unusual_responses_are_sentences(
+    http_address: str, monkeypatch: pytest.MonkeyPatch, status: int, body: Any, message: str
+) -> None:
+    monkeypatch.setitem(Handler.responses, "/unusual?a=1", (status, body))
+    url = f"http://{http_address}/unusual?a=1"
+    predictor = JsonEndpointPredictor("m", url, scores_path="predictions[*][1]")
+    with pytest.raises(ModelError, match=message):
+        predictor.predict(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ('["$rows", 3]', [[{"a": 1.0, "t": "x"}, {"a": 2.0, "t": "y"}], 3]),
+        ('{"data": "$columns"}', {"data": {"a": [1.0, 2.0], "t": ["x", "y"]}}),
+    ],
+)
+def test_templates_with_rows_or_columns(
+    http_address: str, monkeypatch: pytest.MonkeyPatch, template: str, expected: Any
+) -> None:
+    monkeypatch.setitem(Handler.responses, "/", (200, [0.25, 0.5]))
+    Handler.received.clear()
+    predictor = JsonEndpointPredictor("m", f"http://{http_address}", template=template,
+                                      scores_path="")  # fmt: skip
+    scores = predictor.predict(to_table({"a": [1.0, 2.0], "t": ["x", "y"]})).scores
+    assert scores[:, 1].tolist() == [0.25, 0.5]
+    assert Handler.received == [("/", expected)]
+
+
+def test_template_with_a_matrix(http_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Handler.responses, "/", (200, {"predictions": [3, 4]}))
+    Handler.received.clear()
+    predictor = JsonEndpointPredictor("m", f"http://{http_address}", "regression",
+                                      template='{"x": "$matrix"}')  # fmt: skip
+    values = predictor.predict(to_table({"a": [1, 2], "b": [[3, 4], [5, 6]]})).scores
+    assert values.tolist() == [3, 4]
+    assert Handler.received[0][1] == {"x": [[1, 3, 4], [2, 5, 6]]}
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{", "the request template is not valid JSON: "),
+        ('{"a": ["rows"]}', 'the request template must contain "$rows", "$columns" or "$matrix"'),
+    ],
+)
+def test_invalid_templates(template: str, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        JsonEndpointPredictor("m", "http://localhost", template=template)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://localhost/x", "http:///x", "localhost/x", "http://[::1/x", "http://localhost:x/"]
+)
+def test_addresses_must_be_http(url: str) -> None:
+    with pytest.raises(UsageError, match=f'"{re.escape(url)}" is not an http:// or https://'):
+        JsonEndpointPredictor("m", url).predict(TABLE)
+
+
+def test_rest_requests_have_signature_output_and_encoded_bytes(
+    http_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/v1/models/m:predict"
+    monkeypatch.setitem(Handler.responses, path, (200, {"predictions": [{"x": [0.5], "y": [1]}]}))
+    table = to_table({"data": [b"\xff\0"], "n": [1]})
+    predictor = ServingRestPredictor("m", http_address, "m", signature="serve", output="x")
+    Handler.received.clear()
+    assert predictor.predict(table).scores[:, 1].tolist() == [0.5]
+    assert Handler.received[0][1] == {
+        "instances": [{"data": {"b64": "/wA="}, "n": 1}],
+        "signature_name": "serve",
+    }
+    first = ServingRestPredictor("m", http_address, "m")
+    assert first.predict(table).scores[:, 1].tolist() == [0.5]
+    wrong = ServingRestPredictor("m", http_address, "m", output="z")
+    with pytest.raises(ModelError, match=r'has no "z" \(it has x, y\)'):
+        wrong.predict(table)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected", "names"),
+    [
+        ([["", 0.25], ["", 0.75]], [0.25, 0.75], None),
+        ([["2", 0.25], ["0", 0.75]], [0.75, 0, 0.25], None),
+        ([["dog", 0.25], ["cat", 0.75]], [0.75, 0.25], ("cat", "dog")),
+    ],
+)
+def test_labels_of_classify_responses(
+    http_address: str, monkeypatch: pytest.MonkeyPatch, row: Any, expected: Any, names: Any
+) -> None:
+    response = (200, {"results": [row, row]})
+    monkeypatch.setitem(Handler.responses, "/v1/models/m:classify", response)
+    predictor = ServingRestPredictor("m", http_address, "m", method="classify")
+    assert predictor.predict(to_table({"a": [1, 2]})).scores.tolist() == [expected] * 2
+    assert predictor.class_names == names
+
+
+def test_labels_that_are_huge_numbers_are_no_classes(
+    http_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    response = (200, {"results": [[["999999999", 1.0]]]})
+    monkeypatch.setitem(Handler.responses, "/v1/models/m:classify", response)
+    predictor = ServingRestPredictor("m", http_address, "m", method="classify")
+    with pytest.raises(ModelError, match='"m" returned the class label 999999999'):
+        predictor.predict(to_table({"a": [1]}))
+
+
+def test_kserve_with_one_input(http_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = {"name": "out", "shape": [2, 2], "data": [0.25, 0.75, 0.5, 0.5]}
+    monkeypatch.setitem(Handler.responses, "/v2/models/m/infer", (200, {"outputs": [output]}))
+    Handler.received.clear()
+    predictor = KservePredictor("m", http_address, "m", input="x")
+    assert predictor.predict(to_table({"a": [1, 2], "b": [3.5, 4]})).scores.tolist() == [
+        [0.25, 0.75], [0.5, 0.5],
+    ]  # fmt: skip
+    (tensor,) = Handler.received[0][1]["inputs"]
+    assert tensor == {
+        "name": "x", "shape": [2, 2], "datatype": "FP64", "data": [1.0, 3.5, 2.0, 4.0],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [[3, 2], "wide", [None]])
+def test_kserve_output_that_does_not_fit_its_shape(
+    http_address: str, monkeypatch: pytest.MonkeyPatch, shape: Any
+) -> None:
+    output = {"name": "scores", "shape": shape, "data": [0.5, 0.5]}
+    monkeypatch.setitem(Handler.responses, "/v2/models/m/infer", (200, {"outputs": [output]}))
+    predictor = KservePredictor("m", http_address, "m")
+    with pytest.raises(ModelError, match=r'the output "scores" of http://.*/infer does not fit'):
+        predictor.predict(to_table({"a": [1]}))
+
+
 def test_server_that_is_down_or_silent() -> None:
     with socket.create_server(("localhost", 0)) as listener:
         port = listener.getsockname()[1]
@@ -196,8 +348,9 @@ def test_only_allowed_hosts_can_be_reached() -> None:
     for address in ("10.0.0.5:22", "http://169.254.169.254/latest", "example.com"):
         with pytest.raises(UsageError, match="not allowed; start the server with --model-host"):
             hosts.check(address)
-    with pytest.raises(UsageError, match="not a valid address"):
-        hosts.check("http://")
+    for address in ("http://", "localhost:port", "http://[::1"):
+        with pytest.raises(UsageError, match="not a valid address"):
+            hosts.check(address)
     AllowedHosts(["*"]).check("anything.example.org")
 
 

@@ -62,8 +62,8 @@ class AllowedHosts:
 
     def check(self, address: str) -> None:
         """Raise UsageError if the host of an address such as ``host:8500`` is not allowed."""
-        parts = urlsplit(address if "://" in address else f"//{address}")
         try:
+            parts = urlsplit(address if "://" in address else f"//{address}")
             host, port = (parts.hostname or "").lower(), parts.port
         except ValueError:
             raise UsageError(
@@ -505,13 +505,18 @@ def post_json(
     Raises:
         ModelError: The server cannot be reached, is too slow, or responds with an error.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        is_http = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        is_http = False
+    if not is_http:
         raise UsageError(
             "models.not_http", '"{url}" is not an http:// or https:// address', url=url
         )
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname, parts.port, timeout=timeout_s)
+    connection = kind(parts.hostname or "", port, timeout=timeout_s)
     is_late = threading.Event()
 
     def close_late(open_socket: socket.socket) -> None:
