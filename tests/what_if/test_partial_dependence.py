@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pandas
+import pytest
 
+from tracklight.errors import UsageError
 from tracklight.what_if import Session
 
 FRAME = pandas.DataFrame(
@@ -50,3 +52,33 @@ def test_deleted_rows_do_not_extend_the_varied_values() -> None:
     left = FRAME["x"].drop([0, 5])
     assert (min(values), max(values)) == (left.min(), left.max())
     assert list_values(session, "job") == ["b"]
+
+
+def test_features_without_values_are_left_out() -> None:
+    session = Session(FRAME.assign(empty=float("nan"), nothing=None), predict)
+    varied = session.partial_dependence().to_pandas()["feature"]
+    assert set(varied) == {"x", "job"}
+    for feature in ("empty", "nothing", ("x", "empty"), ["empty"]):
+        assert len(session.partial_dependence(feature)) == 0
+    assert len(session.partial_dependence("empty", kind="individual")) == 0
+
+
+@pytest.mark.parametrize(
+    ("feature", "options", "message"),
+    [
+        (("x", "job", "id"), {}, "a joint effect needs two features"),
+        (("x", "job"), {"kind": "individual"}, "individual curves need a single feature"),
+        (["x", "job"], {"values": [1]}, "values and value_range need a single feature"),
+        (None, {"value_range": (0, 1)}, "values and value_range need a single feature"),
+    ],
+)
+def test_impossible_combinations(feature: Any, options: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        make_session().partial_dependence(feature, **options)
+
+
+def test_dependence_of_some_features_in_a_sample() -> None:
+    frame = make_session().partial_dependence(["job", "x"], sample=2, points=2).to_pandas()
+    assert set(frame["feature"]) == {"x", "job"}
+    with pytest.raises(UsageError, match="the sample must have at least one row"):
+        make_session().partial_dependence("x", sample=0)

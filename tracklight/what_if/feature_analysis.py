@@ -55,6 +55,8 @@ def make_dependence_frame(results: Sequence[Dependence], classes: Sequence[str])
     labels: list[str] = []
     means, errors = [], []
     for result in results:
+        if not result.mean.size:  # a feature without values
+            continue
         mean = result.mean.reshape(-1, result.mean.shape[-1])
         error = result.standard_error.reshape(mean.shape)
         points = [
@@ -93,6 +95,8 @@ def make_ice_frame(
     labels: list[str] = []
     numbers, predictions = [], []
     for result in results:
+        if not result.mean.size:
+            continue
         points = list(result.grids[0].values)
         for at, label in enumerate(classes or [""]):
             count = len(rows) * len(points)

@@ -20,6 +20,7 @@ from tracklight.analysis.what_if.counterfactuals import (
 )
 from tracklight.analysis.what_if.distances import DistanceSpace, select_equal_rows
 from tracklight.analysis.what_if.workspace import Workspace
+from tracklight.errors import UsageError
 
 EQUAL = [[1.0, 2.0, 4.0], [1.5, None, 0.0], [2.0, 2.0, 2.0], [1.0, 2.0, 5.0]]
 RAGGED = [[1.0, 2.0], [1.5], None, [], [3.0, None, 0.5], [1.0, 2.5]]
@@ -155,3 +156,70 @@ def test_infinite_values_count_as_missing() -> None:
     assert [each.row for each in found] == list(expected)
     between = workspace.get_space().compute_features(1, 2)["y"]
     assert between == pytest.approx(3 / np.std([2.0, 5.0], ddof=1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.compute(3), "the data have no row 3; rows are 0 to 2"),
+        (lambda s: s.compute(-1), "the data have no row -1; rows are 0 to 2"),
+        (lambda s: s.compute(0, "l3"), '"l3" is not a distance'),
+        (lambda s: s.compute(0, weights={"y": 1}), '"y" is not a feature that rows are compared'),
+        (lambda s: s.compute(0, weights={"x": -1}), 'the weight of "x" must be a number from 0'),
+        (lambda s: s.compute(0, weights={"x": np.inf}), 'the weight of "x" must be a number from'),
+        (
+            lambda s: s.compute(0, weights={"x": 0, "word": 0}),
+            "there is no feature by which rows can be compared",
+        ),
+        (
+            lambda s: s.compute(0, "cosine", weights={"x": 0}),
+            "the cosine distance needs numeric features",
+        ),
+    ],
+)
+def test_rows_that_cannot_be_compared(call: Any, message: str) -> None:
+    space = DistanceSpace(to_table({"x": [1, 2, 3], "word": ["a", "b", "a"]}), ["x", "word"])
+    with pytest.raises(UsageError) as error:
+        call(space)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("metric", ["l1", "l2", "cosine"])
+def test_distances_of_some_rows(metric: Any) -> None:
+    space = DistanceSpace(to_table({"x": [1.0, 2.0, 4.0, 8.0]}), ["x"])
+    among = np.array([True, False, True, False])
+    every, some = space.compute(0, metric), space.compute(0, metric, among=among)
+    assert some[among].tolist() == every[among].tolist()
+    assert np.isposinf(some[~among]).all()
+
+
+def test_images_are_equal_or_different() -> None:
+    png = b"\x89PNG\r\n\x1a\n"
+    images = [png + b"a", png + b"b", png + b"a", None]
+    space = DistanceSpace(DataTable([make_column("x", images)]), ["x"])
+    agreement = (2 / 3) ** 2 + (1 / 3) ** 2
+    assert space.compute(0) == pytest.approx([0, agreement, 0, 1])
+    assert space.compute(3).tolist() == [1, 1, 1, 1]
+
+
+def test_missing_words_of_lists_are_different() -> None:
+    rows = [["a", None], ["a", "b"], [None, None]]
+    space = DistanceSpace(DataTable([make_column("x", rows)]), ["x"])
+    assert space.compute(0) == pytest.approx([0.5, 0.5, 1])
+    assert space.compute(1) == pytest.approx([0.5, 0, 1])
+    other = DistanceSpace(DataTable([make_column("x", [["a", "b"], ["b", "b"], ["a"]])]), ["x"])
+    agreement = (2 / 5) ** 2 + (3 / 5) ** 2
+    assert other.compute(0) == pytest.approx([0, agreement / 2, 0.5])
+
+
+def test_numbers_that_do_not_vary_have_no_distance() -> None:
+    columns = {"same": [5.0, 5.0, 5.0], "one": [1.0, None, None], "none": [None] * 3}
+    space = DistanceSpace(to_table(columns), list(columns))
+    assert space.compute_features(0, 0) == {"same": 0, "one": 0, "none": 1}
+    assert space.compute_features(0, 1) == {"same": 0, "one": 1, "none": 1}
+
+
+def test_at_least_one_counterfactual_is_asked_for() -> None:
+    workspace = make_workspace({"x": [0.1, 0.9]})
+    with pytest.raises(UsageError, match="the number of counterfactuals must be at least 1"):
+        list_counterfactuals(workspace, 0, select_candidates(workspace, "m", 0), count=0)

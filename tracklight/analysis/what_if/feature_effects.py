@@ -63,10 +63,10 @@ class Dependence:
     @property
     def variation(self) -> float:
         """How much predictions vary: total vertical travel, or maximum minus minimum."""
+        if not self.mean.size:
+            return 0.0
         if len(self.grids) > 1:
             return float(np.nanmax(np.ptp(self.mean.reshape(-1, self.mean.shape[-1]), axis=0)))
-        if not len(self.mean):
-            return 0.0
         if self.grids[0].is_numeric:
             return float(np.nanmax(np.abs(np.diff(self.mean, axis=0)).sum(axis=0)))
         return float(np.nanmax(np.ptp(self.mean, axis=0)))
@@ -137,14 +137,14 @@ def list_varied(column: DataColumn, items: str = "") -> list[str]:
     """Return what can be varied of a feature: itself, or the items of its lists.
 
     Args:
-        column: The feature. Images, sequences, lists of different lengths, and strings that are
-            all different cannot be varied.
+        column: The feature. Images, sequences, lists of different lengths, strings that are all
+            different, and features without values cannot be varied.
         items: Which items of lists, such as ``0,2,4-6``; by default the first 20.
 
     Raises:
         UsageError: ``items`` is not a list of numbers and ranges.
     """
-    if column.is_sequence or column.type in ("image", "bytes"):
+    if column.is_sequence or column.type in ("image", "bytes") or column.select_missing().all():
         return []
     if column.is_list:
         length = column.find_list_length() or 0
@@ -304,7 +304,8 @@ class _Plan:
 
     def summarize(self, scores: Float64) -> Dependence:
         by_class = scores if scores.ndim == 2 else scores[:, None]
-        shaped = by_class.reshape(self.points, self.row_count, -1)
+        classes = by_class.shape[1]
+        shaped = by_class.reshape(self.points, self.row_count, classes)
         mean = shaped.mean(axis=1)
         error = np.zeros_like(mean)
         if self.row_count > 1:
@@ -312,9 +313,9 @@ class _Plan:
         individual = shaped.swapaxes(0, 1)
         if len(self.grids) == 1:
             return Dependence(self.grids, mean, individual, error)
-        sizes = [len(grid.values) for grid in self.grids]
-        nothing = np.empty((0, 0, shaped.shape[2]))
-        return Dependence(self.grids, mean.reshape(*sizes, -1), nothing, error.reshape(*sizes, -1))
+        shape = [*(len(grid.values) for grid in self.grids), classes]
+        nothing = np.empty((0, 0, classes))
+        return Dependence(self.grids, mean.reshape(shape), nothing, error.reshape(shape))
 
 
 def _group_plans(plans: Sequence[_Plan], batch_rows: int) -> Iterator[list[_Plan]]:
