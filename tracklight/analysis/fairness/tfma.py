@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
+import numpy as np
+
 from tracklight.errors import FormatError, import_optional
 from tracklight.formats import proto
 from tracklight.formats.proto import Message, decode_text
@@ -422,9 +424,14 @@ def _parse_slice_value(part: Message) -> str:
     if kind == "bytes_value":
         return decode_text(part.bytes_value)
     if kind == "float_value":
-        # The shortest text that is the same float32.
-        return f"{part.float_value:.7g}"
+        return _format_float32(part.float_value)
     return str(part.int64_value)
+
+
+def _format_float32(value: float) -> str:
+    """Return the shortest text that is the same float32."""
+    texts = (f"{value:.{digits}g}" for digits in (7, 8))
+    return next((text for text in texts if np.float32(text) == value), f"{value:.9g}")
 
 
 def _name_slice(key: SliceKey) -> str:
