@@ -19,7 +19,7 @@ from tracklight.analysis.evaluation import (
     Chunk,
     EvaluationConfig,
     Evaluator,
-    list_metrics,
+    metrics,
 )
 from tracklight.analysis.evaluation.metrics import EXACT_BINS, get_direction, is_count
 from tracklight.analysis.evaluation.models import LIFT_BUCKETS
@@ -97,7 +97,12 @@ def test_binary_metrics_equal_scikit_learn_and_fairlearn(data, column, weighted)
 
 
 def list_without_flips():
-    return [name for name in list_metrics("binary") if "flip" not in name]
+    return [
+        *metrics.RATES,
+        *metrics.THRESHOLD_METRICS,
+        *metrics.SCORE_METRICS,
+        *metrics.COUNT_METRICS,
+    ]
 
 
 def test_complementary_rates():
@@ -318,6 +323,81 @@ def test_invalid_rows_are_one_sentence():
         evaluator.update(Chunk(np.array([0]), np.array([0.1]), weights=np.array([-1.0])))
     with pytest.raises(UsageError, match="no rows"):
         Evaluator(EvaluationConfig()).result()
+
+
+@pytest.mark.parametrize(
+    ("task", "chunk", "message"),
+    [
+        ("binary", {"predictions": np.zeros((2, 2))}, "binary models have one score for each row"),
+        ("binary", {"labels": np.array(["a", "b"])}, "must be numbers, not <U1"),
+        ("regression", {"predictions": np.zeros((2, 2))}, "regression models have one prediction"),
+        ("regression", {"counterfactuals": np.zeros(2)}, "flip rates are available for binary"),
+        ("multiclass", {}, "multi-class predictions need one column of scores for each class"),
+        ("multiclass", {"predictions": np.zeros((2, 1))}, "the number of classes must be 2 to"),
+        ("multiclass", {"predictions": np.zeros((2, 4))}, "there are 4 classes, but 3 class names"),
+        (
+            "multiclass",
+            {"predictions": np.zeros((2, 3)), "labels": np.array([0, 3])},
+            "labels must be class numbers from 0 to 2",
+        ),
+        (
+            "multiclass",
+            {"predictions": np.zeros((2, 3)), "labels": np.array([0, 0.5])},
+            "labels must be class numbers from 0 to 2",
+        ),
+        (
+            "multiclass",
+            {"predictions": np.zeros((2, 3)), "counterfactuals": np.zeros(2)},
+            "flip rates are available for binary models only",
+        ),
+    ],
+)
+def test_rows_that_do_not_fit_the_task(task, chunk, message):
+    names = ("a", "b", "c") if task == "multiclass" else None
+    config = EvaluationConfig(task=task, resampling=NO_INTERVALS, class_names=names)
+    fields = {"labels": np.array([0, 1]), "predictions": np.array([0.1, 0.2]), **chunk}
+    with pytest.raises(UsageError, match=message):
+        Evaluator(config).update(Chunk(**fields))
+
+
+def test_the_number_of_classes_stays_the_same():
+    evaluator = Evaluator(EvaluationConfig(task="multiclass", resampling=NO_INTERVALS))
+    evaluator.update(Chunk(np.array([0, 1]), np.eye(2)))
+    with pytest.raises(UsageError, match="there were 2 classes, and now 3"):
+        evaluator.update(Chunk(np.array([0, 1, 2]), np.eye(3)))
+
+
+def test_rows_without_weight_or_counterfactual_are_left_out_and_reported():
+    labels, scores = np.array([0, 1, 1, 0]), np.array([0.2, 0.9, 0.4, 0.8])
+    changed = np.array([0.7, 0.9, np.nan, 0.1])
+    weights = np.array([1.0, np.nan, 1.0, 3.0])
+    result = evaluate(Example(labels, scores, {}), weights, counterfactuals=changed,
+                      thresholds=(0.5,))  # fmt: skip
+    assert sorted(map(str, result.warnings)) == [
+        "1 rows have a counterfactual prediction that is NaN or infinite; they were left out.",
+        "1 rows have a weight that is NaN or infinite; they were left out.",
+    ]
+    assert result.get_value("weighted_example_count") == 4
+    assert result.get_value("flip_rate", threshold=0.5) == 1
+
+
+def test_lift_needs_its_background():
+    config = {"slices": [SliceSpec("group")], "metrics": ["lift"]}
+    with pytest.raises(UsageError, match="the background slice of lift is not among the slices"):
+        evaluate(make_groups(), background=(("group", "z"),), **config)
+
+
+def test_slices_and_metrics_that_are_not_in_a_result():
+    result = evaluate(make_groups(), slices=[SliceSpec("group")], thresholds=(0.3, 0.5))
+    for call, message in (
+        (lambda: result.get_slice("group:aa"), 'no slice "group:aa"; did you mean "group:a"?'),
+        (lambda: result.get_slice("q"), 'no slice "q"'),
+        (lambda: result.get_column("recall"), '"recall" was computed at several thresholds or for'),
+        (lambda: result.get_column("recall", 0.7), 'no metric "recall" at threshold 0.7'),
+    ):
+        with pytest.raises(UsageError) as error:
+            call()
+        assert str(error.value).startswith(message)
 
 
 def test_differences_between_groups_equal_fairlearn():

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 
-from tracklight.analysis.evaluation.filters import Categorical, matches_like, parse_filter
+from tracklight.analysis.evaluation.filters import (
+    Categorical,
+    factorize,
+    matches_like,
+    parse_filter,
+)
 from tracklight.analysis.evaluation.slices import (
     Buckets,
     SliceEncoder,
@@ -139,10 +145,53 @@ def test_filter_slice():
         ('"age" <= 2e1', [0]),
         ("`age` <> 20", [1, 2, 3]),
         ("sex = 'F' OR sex IS NULL", [0, 2, 3]),
+        ("answer", [0]),
+        ("answer = FALSE", [1, 3]),
+        ("day is null", [2]),
+        ("day is not null and day = other", [0, 4]),
+        ("day = '2020-01-02'", [0, 4]),
     ],
 )
 def test_filters(text, expected):
-    assert np.flatnonzero(parse_filter(text).evaluate(COLUMNS, 5)).tolist() == expected
+    columns = {
+        **COLUMNS,
+        "answer": np.array(["True", "false", None, "FALSE", "2"], object),
+        "day": np.array(["2020-01-02", "2021-03-04", "NaT", "2020-01-03", "2020-01-02"], "M8[D]"),
+        "other": np.array(["2020-01-02", "2021-03-05", "NaT", "NaT", "2020-01-02"], "M8[D]"),
+    }
+    assert np.flatnonzero(parse_filter(text).evaluate(columns, 5)).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (np.array([1, "1", 2.0, b"a", None], object), ["1", "1", "2", "a", None]),
+        (np.array([np.nan, pandas.NA, pandas.NaT, "x"], object), [None, None, None, "x"]),
+        (np.array([5, 10**12, 5]), ["5", str(10**12), "5"]),
+        (np.array([0.5, np.nan, np.inf, 1e20]), ["0.5", None, "inf", "1e+20"]),
+        (np.array([b"a", b"\xff"]), ["a", "\\xff"]),
+        (np.array(["2020-01-02", "NaT"], "M8[ns]"), ["2020-01-02 00:00:00", None]),
+        (np.array([1, 60], "m8[s]"), ["0:00:01", "0:01:00"]),
+        (np.array([], np.int64), []),
+        (np.array([True, False]), ["True", "False"]),
+    ],
+)
+def test_values_of_all_types_are_categories(values, expected):
+    found = factorize("x", values, 10)
+    assert [found.values[code] if code >= 0 else None for code in found.codes] == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros((2, 2)), 'column "x" must have one dimension, not 2'),
+        (np.array([[1], [2, 3]], object), "a slice value cannot be compared: unhashable type"),
+        (np.arange(11), 'column "x" has 11 distinct values; divide it into buckets to slice by it'),
+    ],
+)
+def test_columns_that_have_no_categories(values, message):
+    with pytest.raises(UsageError, match=message):
+        factorize("x", values, 10)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +207,10 @@ def test_filters(text, expected):
         ("(" * 200 + "age > 1", "nested too deeply"),
         ("x" * 20_000, "longer than"),
         ("sex = city", None),
+        ("> 3", 'expected a column instead of "> 3"'),
+        ("not", "expected a column instead of the end"),
+        ("sex like 3", '"like" needs a pattern in single quotes'),
+        ("age not = 3", 'expected in, between or like instead of "= 3"'),
         ("sex = age", "different types"),
     ],
 )

@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.evaluation import metrics as metric_definitions
 from tracklight.analysis.evaluation.filters import ColumnData
 from tracklight.analysis.evaluation.metrics import (
     CALIBRATION_BUCKETS,
@@ -331,17 +330,6 @@ def _check_lengths(chunk: Chunk, rows: int) -> None:
     for name, values in arrays.items():
         if values is not None and len(values) != rows:
             raise UsageError(f"there are {rows:,} predictions, but {name} has {len(values):,} rows")
-
-
-def list_metrics(task: Task) -> tuple[str, ...]:
-    """Return all metrics of a task."""
-    definitions = metric_definitions
-    if task == "regression":
-        return (*definitions.REGRESSION_METRICS, *definitions.COUNT_METRICS)
-    names = (*definitions.RATES, *definitions.THRESHOLD_METRICS, *definitions.SCORE_METRICS)
-    if task == "binary":
-        return (*names, *definitions.FLIP_METRICS, *definitions.COUNT_METRICS)
-    return (*names, *definitions.COUNT_METRICS)
 
 
 # ---- data of plots

@@ -40,29 +40,6 @@ class ConfusionCounts:
     tn: Float64
     fn: Float64
 
-    @classmethod
-    def from_predictions(
-        cls,
-        labels: NDArray[Any],
-        scores: NDArray[Any],
-        threshold: float,
-        weights: NDArray[Any] | None = None,
-    ) -> ConfusionCounts:
-        """Count the predictions of one array of scores at one threshold."""
-        positive = np.asarray(scores) > threshold
-        actual = np.asarray(labels).astype(bool)
-        amounts = np.ones(len(actual)) if weights is None else np.asarray(weights, np.float64)
-
-        def total(mask: NDArray[Any]) -> Float64:
-            return np.asarray(amounts[mask].sum())
-
-        return cls(
-            tp=total(positive & actual),
-            fp=total(positive & ~actual),
-            tn=total(~positive & ~actual),
-            fn=total(~positive & actual),
-        )
-
 
 Ratio = Callable[[ConfusionCounts], tuple[Float64, Float64]]
 
