@@ -315,6 +315,18 @@ def test_markdown_report():
         result.to_markdown(metrics=["nothing"])
 
 
+def test_markdown_report_of_many_and_small_slices():
+    frame = {**COLUMNS, "id": np.arange(len(COLUMNS["label"])) // 10}
+    result = evaluate(frame, **{**ARGUMENTS, "slices": ["id"]}, min_slice_size=10,
+                      intervals="none", where="age > 20")  # fmt: skip
+    text = result.to_markdown(metrics=["recall"])
+    shown = text.count("\n| id:")
+    assert shown < len(result.slices) - 1
+    assert f"The {shown + 1} largest of {len(result.slices)} slices are shown." in text
+    assert f"{len(result.omitted)} slices below the minimum size were left out." in text
+    assert "Intervals:" not in text and "(small)" in text
+
+
 def test_package_attribute():
     assert tracklight.fairness.evaluate is evaluate
 

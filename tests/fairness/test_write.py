@@ -126,6 +126,15 @@ def set_shape(header):
     header["arrays"][1]["shape"] = [1 << 40, 1 << 20]
 
 
+def move_plots(parts):
+    header = json.loads(parts[0])
+    names = [spec["name"] for spec in header["arrays"]]
+    at = names.index("plot_rows")
+    rows = np.frombuffer(zlib.decompress(parts[1 + at]), header["arrays"][at]["dtype"])
+    moved = zlib.compress((rows + 100).astype(rows.dtype).tobytes())
+    return [*parts[: 1 + at], moved, *parts[2 + at :]]
+
+
 def set_wrong_shape(header):
     header["arrays"][1]["shape"] = [1, 1]
 
@@ -141,6 +150,15 @@ def set_wrong_shape(header):
         (lambda parts: [parts[0], zlib.compress(b"0" * 10_000_000), *parts[2:]], "incomplete"),
         (lambda parts: damage(parts, set_shape), "too large"),
         (lambda parts: damage(parts, set_wrong_shape), "incomplete|unexpected shape"),
+        (
+            lambda parts: damage(parts, lambda h: h["arrays"][0].update(dtype="|O")),
+            'the array "counts" of the evaluation has an invalid type',
+        ),
+        (
+            lambda parts: damage(parts, lambda h: h["arrays"][0].update(name="other")),
+            'the evaluation has no array "counts"',
+        ),
+        (lambda parts: move_plots(parts), "the plots of the evaluation do not fit its slices"),
         (lambda parts: damage(parts, lambda h: h.update(version=99)), "newer version"),
         (lambda parts: damage(parts, lambda h: h.update(method="guess")), "unknown interval"),
         (lambda parts: damage(parts, lambda h: h.update(samples=0)), "samples must be"),

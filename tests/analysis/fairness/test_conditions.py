@@ -45,6 +45,8 @@ def test_conditions_select_the_rows_of_every_slice() -> None:
             SliceSpec("age", {"age": Buckets(edges=(25, 40, 60))}),
             "age > 52.5 and sex = 'f'",
             "age between 30 and 40 and old",
+            "age < 30.5",
+            "label = 1 and age >= 20.25",
         ],
         where="age <= 70",
     )
