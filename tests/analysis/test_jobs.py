@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.analysis.embeddings.projections.point_clouds import make_clusters
 from tracklight.analysis import jobs as module
 from tracklight.analysis.embeddings.projections.manifold import TsneSettings, compute_tsne
-from tracklight.analysis.jobs import JobProgress, Jobs, make_job_key
+from tracklight.analysis.jobs import JobProgress, Jobs, TaskActor, TaskState, make_job_key
 from tracklight.dashboards.projector.layouts import LayoutStore
 from tracklight.errors import UsageError
 from tracklight.types import Float32
@@ -162,3 +162,24 @@ def test_uncached_results_are_not_stored(tmp_path: Path) -> None:
     assert jobs.start("a", lambda progress: LAYOUT, is_cached=False).wait(60)
     jobs.close()
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_task_of_a_cluster_reports_what_is_new() -> None:
+    actor = TaskActor()
+    states: list[TaskState] = []
+
+    def compute(start: int, *, progress: JobProgress, count: int) -> int:
+        progress.step("adding", 1, count)
+        states.append(actor.poll(0))
+        progress.show(start)
+        states.append(actor.poll(0))
+        states.append(actor.poll(1))
+        return start + count
+
+    assert actor.run(compute, [3], {"count": 4}).get() == 7
+    assert [(state.stage, state.done, state.total) for state in states] == [("adding", 1, 4)] * 3
+    # The last poll knows the result of the first revision already.
+    assert [(state.revision, state.result) for state in states] == [(0, None), (1, 3), (1, None)]
+    failed = actor.run(lambda progress: 1 / 0, [], {})
+    with pytest.raises(ZeroDivisionError):
+        failed.get()

@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 import tracklight
+from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import make_list_column, make_number_column
 from tracklight.analysis.what_if.feature_statistics import compute_statistics
@@ -278,6 +279,19 @@ def test_statistics_of_long_lists_are_those_of_a_sample() -> None:
         (lambda s: s.optimize("group"), 'the strategy "group" needs slices'),
         (lambda s: s.shapley_values(0, class_name="x"), 'no class "x"; the classes are 0, 1'),
         (lambda s: s.predictions("other"), 'no model "other"'),
+        (lambda s: s.predictions("mode"), 'no model "mode"; did you mean "model"'),
+        (lambda s: s.counterfactuals(0, k=0), "the number of counterfactuals must be at least 1"),
+        (lambda s: s.frontier([]), "a frontier needs slices; pass slice_by"),
+        (lambda s: s.optimize("single", cost_ratio=-1), "the cost ratio must be a number from 0"),
+        (
+            lambda s: s.optimize("bounded_gap", "job", max_gap=2),
+            "the maximum gap must be between 0 and 1",
+        ),
+        (lambda s: s.add_model("model", lambda f: f["age"] / 100), "two models named"),
+        (lambda s: s.add_feature("age", 0, 3), 'already have a column "age"'),
+        (lambda s: s.save_slice("age", [1]), 'already have a column "age"'),
+        (lambda s: s.save_slice(" ", [1]), "a slice needs a name"),
+        (lambda s: s.save_slice("some", [6]), "no row 6"),
     ],
 )
 def test_mistakes_are_one_sentence(call: Any, message: str) -> None:
@@ -326,3 +340,105 @@ def test_no_model_and_no_label() -> None:
         session.predictions()
     with pytest.raises(UsageError, match="needs the true label"):
         Session(FRAME, lambda f: f["age"] / 100).performance()
+
+
+def test_models_features_and_slices_are_added() -> None:
+    with make_session()[0] as session:
+        session.add_model("constant", lambda frame: np.full(len(frame), 0.25))
+        assert session.models == ["model", "constant"]
+        session.add_feature("city", 2, "Rome")
+        session.add_feature("pay", 3, 2.5, is_input=False)
+        data = session.data().to_pandas()
+        assert data["city"].dropna().to_dict() == {2: "Rome"}
+        assert data["pay"].dropna().to_dict() == {3: 2.5}
+        assert "city" in session.features and "pay" not in session.features
+        session.save_slice("errors", [2, 3])
+        session.save_slice("none", [])
+        found = session.performance("errors", model="model", metrics=["accuracy"], intervals="none")
+        counts = found.to_pandas().set_index("slice")["count"].to_dict()
+        assert counts == {"Overall": 6, "errors:False": 4, "errors:True": 2}
+        assert not session.data()["none"].any()
+
+
+def test_predictions_are_found_in_the_data() -> None:
+    session = Session({"x": [1, 2, 3], "predictions": [0.1, 0.6, 0.9]}, label="x")
+    assert session.predictions()["value"].tolist() == [0.1, 0.6, 0.9]
+    scores = [[0.75, 0.25], [0.5, 0.5]]
+    session = Session({"x": [1, 2], "predictions__probabilities": scores})
+    assert session.predictions()["score"].tolist() == [0.25, 0.5]
+
+
+def test_regression_models_are_compared() -> None:
+    data = {"x": [1.0, 2.0, 3.0], "y": [1.0, 2.5, 3.0]}
+    models = {
+        "one": lambda c: c["x"],
+        "two": lambda c: c["x"] * np.array([1, 3, 1.5])[: len(c["x"])],
+    }
+    session = Session(data, models, "y", task="regression", features=["x"])
+    frame = session.compare("one", "two").to_pandas()
+    assert frame["row"].tolist() == [1, 2, 0]
+    assert frame["value (one)"].tolist() == [2, 3, 1] and frame["delta"].tolist() == [4, 1.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.optimize("single", model="three"), "thresholds need a model with two classes"),
+        (lambda s: s.compare("two", "three"), '"two" and "three" do not have the same classes'),
+        (lambda s: s.compare("two", "value"), '"two" and "value" do not have the same classes'),
+        (lambda s: s.performance("image"), '"image" is not a column of single values, so it has'),
+        (lambda s: s.performance(("v", "x")), '"v" is not a column of single values, so it has'),
+        (lambda s: s.permutation_importance(metric="r2"), '"r2" is not a metric here; use one of'),
+        (
+            lambda s: s.permutation_importance(metric="auc", model="three"),
+            '"auc" needs a model with two classes',
+        ),
+    ],
+)
+def test_models_and_columns_that_do_not_fit(call: Any, message: str) -> None:
+    png = b"\x89PNG\r\n\x1a\n"
+    data = {"x": [0.2, 0.7, 0.4], "y": [0, 1, 1], "v": [[1, 2]] * 3, "image": [png] * 3}
+    session = Session(
+        data,
+        {
+            "two": lambda c: c["x"],
+            "three": lambda c: np.full((len(c["x"]), 3), 1 / 3),
+            "value": wrap_model(lambda c: c["x"], "value", task="regression"),
+        },
+        "y",
+        features=["x"],
+    )
+    with pytest.raises(UsageError) as error:
+        call(session)
+    assert message in str(error.value)
+
+
+def test_a_model_that_needs_a_feature_the_data_lack() -> None:
+    model = wrap_model(lambda c: c["age"], "m", features=["age", "height"])
+    with pytest.raises(
+        ModelError, match='the model "m" needs the feature "height", which the data'
+    ):
+        Session(FRAME, model, "label").predictions()
+
+
+def test_performance_by_two_columns_and_of_several_classes() -> None:
+    frame = FRAME.assign(flag=pandas.array([True, False, None] * 2, dtype="boolean"))
+    scores = np.eye(3)[[0, 1, 2, 0, 1, 2]]
+    data = {**frame.to_dict("list"), "p": scores.tolist(), "kind": [0, 1, 2, 2, 1, 0]}
+    first = Session(data, prediction="p", label="kind", features=["age"])
+    found = first.performance(("job", "flag"), metrics=["accuracy"], intervals="none").to_pandas()
+    expected = pandas.DataFrame({"job": frame["job"], "flag": frame["flag"]}).fillna(
+        {"job": "missing"}
+    )
+    names = (
+        expected["job"]
+        + "_X_"
+        + frame["flag"]
+        .astype(object)
+        .map(lambda value: "missing" if value is pandas.NA else str(value))
+    )
+    counts = dict(zip(found["slice"], found["count"], strict=True))
+    assert counts.pop("Overall") == 6
+    assert counts == {f"job_X_flag:{name}": n for name, n in names.value_counts().items()}
+    correct = scores.argmax(axis=1) == np.array(data["kind"])
+    assert found["value"][0] == pytest.approx(correct.mean())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -224,6 +225,11 @@ def test_export_has_edits_and_predictions(board: Board) -> None:
         ({"type": "columns", "name": "m", "columns": ["none"]}, 'no column "none"'),
         ({"type": "columns", "name": "linear", "columns": ["age"]}, "two models named"),
         ({"type": "json", "name": "m", "url": "http://localhost", "template": "{"}, "valid JSON"),
+        ({"type": "json", "name": "m", "url": "http://[::1"}, "is not a valid address"),
+        (
+            {"type": "rest", "name": "m", "address": "localhost:port", "model": "m"},
+            "is not a valid address",
+        ),
     ],
 )
 def test_models_that_are_refused(board: Board, spec: Any, message: str) -> None:
@@ -377,3 +383,98 @@ def test_a_file_that_was_read_ahead_is_opened_once(board: Board, tmp_path: Path)
     assert "missing.csv" in board.fail("open", path="missing.csv")
     board.get("read_ahead", path="../secret.csv")
     assert board.fail("open", path=str(tmp_path / "secret.csv"))
+
+
+@pytest.mark.parametrize(
+    ("route", "fields", "message"),
+    [
+        ("dependence", {"features": ["age"], "is_pair": True}, "Choose two features for a joint"),
+        (
+            "dependence",
+            {"features": ["age", "job"], "value_range": [0, 1]},
+            "Choose a range for one feature at a time",
+        ),
+        ("shapley", {"rows": [1], "class_name": "old"}, 'No class "old"; the classes are 0, 1'),
+        ("shapley", {"rows": [99]}, "no row 99"),
+        ("edit", {"row": 0, "values": {"job": {"text": "a"}}}, '"job" must be a value, a list, or'),
+        ("edit", {"row": 0, "values": {"job": {"base64": "?"}}}, '"job" is not valid base64'),
+        ("edit", {"kind": "reset", "row": 40}, "Row 40 was added, so it has no earlier values"),
+        ("performance", {"model": "other"}, 'No model "other"'),
+    ],
+)
+def test_mistakes_are_one_sentence(board: Board, route: str, fields: Any, message: str) -> None:
+    assert board.post("edit", session="demo", kind="duplicate", row=3)["row"]["row"] == 40
+    assert message in board.fail(route, session="demo", **fields)
+
+
+def test_rows_are_added_and_restored(board: Board) -> None:
+    added = board.post("edit", session="demo", kind="add", values={"age": 30, "job": "cook"})
+    assert added["row"]["row"] == 40 and added["active_count"] == 41
+    values = {value["name"]: value["value"] for value in added["row"]["values"]}
+    assert values == {"age": 30, "job": "cook", "label": None}
+    before = board.get("row", session="demo", row=0)
+    board.post("edit", session="demo", row=0, values={"age": 79, "job": "king"})
+    restored = board.post("edit", session="demo", kind="reset", row=0)
+    current = [value["value"] for value in restored["row"]["values"]]
+    assert current == [value["value"] for value in before["values"]]
+    again = board.post("edit", session="demo", kind="reset", row=0)
+    assert again["edit_count"] == restored["edit_count"]
+
+
+def test_columns_of_predictions_that_the_file_lacks_are_reported(board: Board) -> None:
+    info = board.post("open", path="people.csv", prediction=["score", "scroe"])
+    assert info["models"] == []
+    assert [str(each["text"]) for each in info["problems"]] == [
+        'the data has no column "scroe" with predictions'
+    ]
+
+
+def test_the_oldest_data_sets_are_closed(board: Board) -> None:
+    keys = [board.post("open", path="people.csv")["session"] for _ in range(40)]
+    listed = [session["session"] for session in board.get("sessions")["sessions"]]
+    assert listed[0] == "demo" and listed[1:] == keys[-len(listed) + 1 :]
+    assert len(listed) < 40
+    assert "does not have this data set any more" in board.fail(
+        "columns", session=keys[0], names=["age"]
+    )
+
+
+def test_labels_that_are_no_single_values_leave_predictions_without_them(tmp_path: Path) -> None:
+    table = to_table({"x": [0.2, 0.7], "tags": [["a", "b"], ["c"]]})
+    workspace = Workspace(table, [wrap_model(lambda c: c["x"], "m")], label="tags")
+    with start_board(tmp_path, DataAccess(workspaces={"x": workspace})) as board:
+        wait_for_job(board, board.post("predict", session="x"))
+        (predicted,) = board.post("columns", session="x", names=["predicted"])["columns"]
+        assert predicted["categories"] == ["0", "1"] and predicted["codes"] == [0, 1]
+        assert 'no column "correct"' in board.fail("columns", session="x", names=["correct"])
+        failed = board.fail("performance", session="x")
+        text = board.request("GET", "export", session="x").text.splitlines()
+    assert failed == '"tags" is not a column of labels.'
+    assert text[:2] == ["x,tags,score,predicted", "0.2,a|b,0.2,0"]
+
+
+def test_model_folders_are_listed(board: Board, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "saved"
+    folder.mkdir()
+    (folder / "saved_model.pb").write_bytes(b"")
+    (tmp_path / "data" / "people.parquet").write_bytes(b"")
+    files = board.get("files")
+    assert [model["name"] for model in files["models"]] == ["saved"]
+    assert [file["name"] for file in files["data"]] == ["people.csv", "people.parquet"]
+
+
+@pytest.mark.parametrize("kind", ["rest", "kserve", "json"])
+def test_servers_that_are_down_are_named(board: Board, kind: str) -> None:
+    with socket.socket() as unused:  # bound and never listening
+        unused.bind(("localhost", 0))
+        address = f"localhost:{unused.getsockname()[1]}"
+        spec = {"type": kind, "name": "remote"}
+        spec |= (
+            {"url": f"http://{address}"} if kind == "json" else {"address": address, "model": "m"}
+        )
+        info = board.post("models", session="demo", spec=spec)
+        assert [model["name"] for model in info["models"]] == ["linear", "remote"]
+        status = board.post("predict", session="demo", model="remote")
+        result = wait_for_job(board, status)["status"]
+    assert result["state"] == "failed"
+    assert f"annot reach {address}" in str(result["problem"])
