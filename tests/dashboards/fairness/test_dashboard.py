@@ -387,3 +387,81 @@ def test_rows_of_tfma_have_no_predictions(tmp_path, open_log):
     response = client("datapoints", "GET", id=row.id)
     assert response.prediction == []
     assert response.problem is not None
+
+
+def test_texts_that_spreadsheets_would_run_are_quoted(tmp_path, open_log):
+    people = {**COLUMNS, "=1+1": COLUMNS["sex"]}
+    result = evaluate(people, label="label", prediction="score", slices=[["=1+1"]], metrics=["auc"])
+    result.write(tmp_path / "train")
+    client = Client(open_log(tmp_path))
+    (row,) = client.list()
+    blob = client("export", "GET", id=row.id, format="csv")
+    names = [each["slice"] for each in csv.DictReader(io.StringIO(blob.content.decode()))]
+    assert sorted(names) == ["'=1+1:F", "'=1+1:M", "Overall"]
+
+
+def test_wrong_positions_and_evaluations_without_a_common_slice(tmp_path, open_log):
+    write_runs(tmp_path, 1)
+    frame = {"y": [1.0, 2.0], "p": [1.5, 2.5]}
+    other = evaluate(frame, label="y", prediction="p", metrics=["lift"], label_range=(0, 3))
+    other.write(tmp_path / "other")
+    client = Client(open_log(tmp_path))
+    logged = {row.run: row for row in client.list()}
+    id_, regression = logged["train"].id, logged["other"].id
+    for call, message in (
+        (lambda: client("result", id=id_, columns=[999]), "there is no metric column 999"),
+        (lambda: client("plots", id=id_, slices=[999]), "there is no slice 999"),
+        (lambda: client("plots", id=id_, slices=[0], output="dog"), 'there is no output "dog"'),
+        (
+            lambda: client("difference", id=id_, other=regression),
+            "the two evaluations have no slice and metric in common",
+        ),
+    ):
+        with pytest.raises(UsageError) as error:
+            call()
+        assert str(error.value) == message
+    response = client("plots", id=regression, slices=[0])
+    assert (response.plots, response.missing) == ([], [0])
+
+
+def test_long_histories_are_thinned_out(tmp_path, open_log, monkeypatch):
+    monkeypatch.setattr("tracklight.dashboards.fairness.MAX_HISTORY_STEPS", 3)
+    result = evaluate(COLUMNS, label="label", prediction="score", intervals="none")
+    for step in range(6):
+        result.write(tmp_path / "train", step=step)
+    response = Client(open_log(tmp_path))("history", run="train", tag="fairness", metric="auc",
+                                          slices=["Overall"])  # fmt: skip
+    assert response.steps.tolist() == [0, 2, 5]
+
+
+def test_static_export_leaves_out_damaged_evaluations(tmp_path, open_log):
+    write_runs(tmp_path, 1)
+    metadata = summary.make_metadata("tracklight_fairness")
+    value = summary.tensor("fairness", np.array([b"{}", b"x"], object), metadata)
+    logs.write(tmp_path, "bad", tfrecord.encode_record(summary.encode_event(1.7e9, 0, [value])))
+    parts = dict(Client(open_log(tmp_path)).dashboard.export_static(["train", "bad"]))
+    assert [row.run for row in parts["evaluations"].evaluations] == ["train"]
+
+
+def test_a_damaged_cache_is_not_used(tmp_path):
+    from tracklight.index.catalog import Catalog
+    from tracklight.plugin import Context
+    from tracklight.server import responses
+
+    logdir = tmp_path / "logs"
+    shutil.copytree(TFMA / "tfrecord", logdir / "train" / "evaluation")
+    write_path(logdir, "evaluation")
+    values = []
+    for _ in range(2):
+        catalog = Catalog(parse_roots(str(logdir)), cache=tmp_path / "cache")
+        catalog.refresh()
+        context = Context(catalog, tuple, lambda tag: (), lambda: "1", responses.describe_error)
+        client = Client(context)
+        (row,) = client.list("summary")
+        values.append(client("result", id=row.id).value)
+        catalog.close()
+        files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+        assert files
+        for path in files:
+            path.write_bytes(path.read_bytes()[:20])
+    np.testing.assert_array_equal(*values)
