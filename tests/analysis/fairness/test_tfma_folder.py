@@ -18,6 +18,8 @@ from tracklight.analysis.evaluation import metrics
 from tracklight.analysis.fairness.tfma import parse_config
 from tracklight.analysis.fairness.tfma_folder import read_tfma_folder
 from tracklight.errors import LogError
+from tracklight.formats import proto
+from tracklight.formats.tfrecord import write_records
 from tracklight.logdir.access import ConfinedFiles
 from tracklight.logdir.discover import find_evaluation_file_kind
 
@@ -178,3 +180,97 @@ def test_config_of_unexpected_types():
     config = parse_config(b'{"evalConfig": {"modelSpecs": [1, {"name": 3}], "options": []}}')
     assert [model.name for model in config.models] == [""]
     assert config.min_slice_size == 1
+
+
+def write_folder(folder: Path, metrics, plots=()):
+    folder.mkdir()
+    for kind, messages in (("metrics", metrics), ("plots", plots)):
+        with (folder / f"{kind}.tfrecord").open("wb") as file:
+            write_records(file, [message.SerializeToString() for message in messages])
+
+
+def make_metrics(slice_=(), **values):
+    message = proto.TfmaMetricsForSlice()
+    for name, value in slice_:
+        message.slice_key.single_slice_keys.add(column=name, bytes_value=value)
+    for name, value in values.items():
+        item = message.metric_keys_and_values.add()
+        item.key.name = name.encode()
+        if isinstance(value, bytes):
+            item.value.debug_message = value
+        else:
+            item.value.double_value.value = value
+    return message
+
+
+def test_problems_of_single_metrics_are_warnings(tmp_path):
+    slice_ = [(b"sex", b"f")]
+    messages = [make_metrics(auc=0.5), make_metrics(slice_, auc=0.25, loss=b"too few examples")]
+    write_folder(tmp_path / "evaluation", messages)
+    (model,) = read(tmp_path / "evaluation")
+    assert list(map(str, model.stored.result.warnings)) == ["sex:f: too few examples"]
+    assert model.stored.result.get_value("auc", "sex:f") == 0.25
+    assert model.stored.result.counts.tolist() == [0, 0]  # TFMA was run without counts
+
+
+def test_weighted_and_unweighted_metrics_are_told_apart(tmp_path):
+    message = proto.TfmaMetricsForSlice()
+    for name, is_weighted, value in (
+        (b"binary_accuracy", True, 0.75),
+        (b"binary_accuracy", False, 0.5),
+        (b"fairness_indicators_metrics/false_positive_rate@0.5", False, 0.25),
+        (b"post_export_metrics/false_positive_rate@0.5", None, 0.125),
+        (b"example_count", False, 7),
+        (b"lift@23", None, 0.1),
+    ):
+        item = message.metric_keys_and_values.add()
+        item.key.name = name
+        if is_weighted is not None:
+            item.key.example_weighted.value = is_weighted
+        item.value.double_value.value = value
+    write_folder(tmp_path / "evaluation", [message])
+    (model,) = read(tmp_path / "evaluation")
+    result = model.stored.result
+    found = {(each.metric, each.threshold): result.value[0, at]
+             for at, each in enumerate(result.columns)}  # fmt: skip
+    assert found == {
+        ("binary_accuracy (weighted)", None): 0.75,
+        ("binary_accuracy (unweighted)", None): 0.5,
+        ("fairness_indicators_metrics/false_positive_rate@0.5 (unweighted)", None): 0.25,
+        ("post_export_metrics/false_positive_rate", 0.5): 0.125,
+        ("example_count", None): 7,
+        ("lift@23", None): 0.1,
+    }
+    assert result.counts.tolist() == [7]
+
+
+def test_a_file_instead_of_a_folder(tmp_path):
+    (tmp_path / "evaluation").write_bytes(b"")
+    with pytest.raises(LogError, match=r'no evaluation in ".*evaluation"'):
+        read(tmp_path / "evaluation")
+
+
+def test_plots_with_thresholds_of_their_own_are_left_out(tmp_path):
+    """Most plots have the same thresholds; calibration does not depend on them."""
+    plots = []
+    for name, thresholds in ((b"a", (0.0, 0.5)), (b"b", (0.0, 0.25)), (b"c", (0.0, 0.5))):
+        message = proto.TfmaPlotsForSlice()
+        message.slice_key.single_slice_keys.add(column=b"sex", bytes_value=name)
+        value = message.plot_keys_and_values.add().value
+        for threshold in thresholds:
+            value.confusion_matrix_at_thresholds.matrices.add(
+                threshold=threshold, true_positives=3, false_positives=1
+            )
+        for low, high, weight in ((0.2, 0.3, 4.0), (-2.0, -1.0, 1.0), (0.5, 0.6, np.nan)):
+            bucket = value.calibration_histogram_buckets.buckets.add(
+                lower_threshold_inclusive=low, upper_threshold_exclusive=high
+            )
+            bucket.num_weighted_examples.value = weight
+        plots.append(message)
+    metrics_ = [make_metrics([(b"sex", name)], auc=0.5) for name in (b"a", b"b", b"c")]
+    write_folder(tmp_path / "evaluation", metrics_, plots)
+    (model,) = read(tmp_path / "evaluation")
+    found = model.stored.plots
+    assert found.edges.tolist() == [0, 0.5]
+    assert [bool(found.counts[0, row].any()) for row in range(3)] == [True, False, True]
+    assert found.calibration[0, :, 0].sum(axis=1).tolist() == [4, 4, 4]

@@ -32,6 +32,9 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
         ([b"text", b"more"], "string"),
         ([PNG, PNG], "image"),
         ([b"\xff\x00", b"a"], "bytes"),
+        ([b"\xff", b"a"], "bytes"),
+        ([b"", None], "string"),
+        ([None], "float"),
         ([1, "a"], "string"),
         ([[1, 2], [3]], "integer"),
         ([2**70, 1], "float"),
@@ -217,6 +220,7 @@ def test_arrays_for_models() -> None:
     assert arrays[2].tolist() == [[1], [2, 3]] and arrays[2].dtype == object
     assert arrays[3].tolist() == [[[1], [2]], [[3], [4]]]
     np.testing.assert_array_equal(arrays[4], [1.0, np.nan])
+    assert make_column("x", [PNG, None]).to_array().tolist() == [PNG, None]
 
 
 @pytest.mark.parametrize("kind", ["string", "image", "bytes", "float", "integer", "boolean"])

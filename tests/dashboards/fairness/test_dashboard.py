@@ -238,6 +238,24 @@ def test_moved_folder_is_shown_from_the_cache(tmp_path):
     assert response.validation is not None
 
 
+def test_path_of_the_run_in_the_log_directory(tmp_path, open_log):
+    shutil.copytree(TFMA / "multiclass", tmp_path / "evaluation")
+    write_path(tmp_path, "evaluation", run=".")
+    client = Client(open_log(tmp_path))
+    (row,) = client.list("summary")
+    assert client("result", id=row.id).task == "multiclass"
+
+
+@pytest.mark.parametrize("plugin", ["tracklight_fairness", "fairness_indicators"])
+def test_numbers_are_no_evaluation(tmp_path, open_log, plugin):
+    value = summary.tensor("loss", np.array([1.0, 2.0]), summary.make_metadata(plugin))
+    logs.write(tmp_path, "run", tfrecord.encode_record(summary.encode_event(1.7e9, 0, [value])))
+    client = Client(open_log(tmp_path))
+    (row,) = client.list()
+    with pytest.raises(FormatError, match='"loss" is no evaluation'):
+        client("result", id=row.id)
+
+
 def test_damaged_value(tmp_path, open_log):
     metadata = summary.make_metadata("tracklight_fairness")
     value = summary.tensor("fairness", np.array([b"{}", b"x"], object), metadata)
