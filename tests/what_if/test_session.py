@@ -442,3 +442,48 @@ def test_performance_by_two_columns_and_of_several_classes() -> None:
     assert counts == {f"job_X_flag:{name}": n for name, n in names.value_counts().items()}
     correct = scores.argmax(axis=1) == np.array(data["kind"])
     assert found["value"][0] == pytest.approx(correct.mean())
+
+
+def test_models_of_several_classes_are_compared_by_class() -> None:
+    random = np.random.default_rng(0)
+    kind = random.integers(0, 3, 60)
+    good, bad = np.eye(3)[kind] * 0.4 + 0.2, random.dirichlet(np.ones(3), 60)
+    session = Session(
+        {"row": np.arange(60), "kind": kind},
+        {"good": lambda c: good[c["row"]], "bad": lambda c: bad[c["row"]]},
+        "kind",
+        features=["row"],
+    )
+    frame = session.compare_performance(
+        "bad", "good", metrics=["accuracy", "recall"], intervals="none"
+    ).to_pandas()
+    accuracy = frame[frame["metric"] == "accuracy"].iloc[0]
+    assert accuracy["second"] == 1
+    assert accuracy["first"] == pytest.approx((bad.argmax(axis=1) == kind).mean())
+    recall = frame[(frame["metric"] == "recall") & (frame["class"] == "2")]
+    without, at_half = recall["first"].tolist()
+    assert recall["threshold"].fillna(-1).tolist() == [-1, 0.5]
+    rows = kind == 2
+    assert without == pytest.approx((bad.argmax(axis=1) == 2)[rows].mean())
+    assert at_half == pytest.approx((bad[:, 2] >= 0.5)[rows].mean())
+
+
+def test_matrices_at_a_threshold_of_each_slice() -> None:
+    session, _ = make_session()
+    limits = {"Overall": 0.9, "job:a": 0.2}
+    table = session.confusion("job", thresholds=limits).to_pandas()
+    score = (FRAME["age"] - 10) / 70
+    limit = FRAME["job"].map(lambda job: limits.get(f"job:{job}", 0.5))
+    for job in ("a", "b"):
+        rows = FRAME["job"] == job
+        part = table[table["slice"] == f"job:{job}"]
+        expected = pandas.crosstab(FRAME["label"][rows], (score >= limit)[rows])
+        for row in part.itertuples():
+            count = expected.get(row.predicted == "1", {}).get(int(row.label), 0)
+            assert row.count == count
+
+
+def test_missing_booleans_stay_missing() -> None:
+    frame = pandas.DataFrame({"flag": pandas.array([True, None, False], dtype="boolean")})
+    data = Session(frame).data()
+    assert list(data["flag"]) == [True, None, False]

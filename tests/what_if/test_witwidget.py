@@ -130,6 +130,21 @@ def test_other_examples_are_shown() -> None:
     assert len(builder.make_session()) == 2 and len(widget.session) == 4
 
 
+def test_a_widget_shows_its_page_and_other_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[tuple[Any, int]] = []
+    monkeypatch.setattr(
+        tracklight.notebook,
+        "show_session",
+        lambda workspace, height: shown.append((workspace, height)),
+    )
+    builder = WitConfigBuilder([[20, 1], [40, 0], [60, 1]], ["age", "member"])
+    widget = WitWidget(builder.set_custom_predict_fn(lambda rows: [[0.5, 0.5]] * len(rows)), 300)
+    assert shown == [(widget.session.workspace, 300)]
+    widget.set_examples([[30, 1]])
+    assert len(widget.session) == 1 and widget.session.data()["age"].tolist() == [30]
+    assert shown[1] == (widget.session.workspace, 300)
+
+
 def test_serving_settings_are_used() -> None:
     pytest.importorskip("grpc")
     builder = WitConfigBuilder(ROWS).set_inference_address("localhost:1").set_model_name("census")
