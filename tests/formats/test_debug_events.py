@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,11 @@ from tracklight.formats.debug_events import (
     FileFollower,
     Health,
     PayloadScanner,
+    ScansEvents,
     Stop,
     create_event_scanner,
+    decode_execution_name,
+    decode_trace_name,
 )
 from tracklight.formats.tensor import encode_tensor
 from tracklight.formats.tfrecord import encode_record
@@ -149,15 +154,72 @@ def test_skips_other_events() -> None:
     assert len(scan_both(data, TRACE_FIELD)["offset"]) == 0
 
 
-def test_stops_at_damage() -> None:
+@pytest.mark.parametrize("create", [create_event_scanner, EventScanner])
+def test_stops_at_damage(create: Callable[[int], ScansEvents]) -> None:
     record = make_trace(encode(np.array([3.0, 1.0])), 2)
     for at, stop in ((2, Stop.HEADER), (14, Stop.DATA)):
         damaged = bytearray(record)
         damaged[at] ^= 1
-        scanner = create_event_scanner(TRACE_FIELD)
+        scanner = create(TRACE_FIELD)
         assert scanner.scan(record + damaged, 0) == (len(record), stop)
-    assert create_event_scanner(TRACE_FIELD).scan(encode_record(b"\xff"), 0) == (0, Stop.PROTO)
-    assert create_event_scanner(TRACE_FIELD).scan(record[:-1], 0) == (0, Stop.END)
+    assert create(TRACE_FIELD).scan(encode_record(b"\xff"), 0) == (0, Stop.PROTO)
+    assert create(TRACE_FIELD).scan(record[:-1], 0) == (0, Stop.END)
+
+
+def test_scans_without_the_compiled_scanner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tracklight.formats._debug_events", None)
+    monkeypatch.delattr("tracklight.formats._debug_events", raising=False)
+    scanner = create_event_scanner(TRACE_FIELD)
+    assert isinstance(scanner, EventScanner)
+    scanner.scan(make_trace(encode(np.array([3.0, 1.0])), 2), 0)
+    assert scanner.take()["health"].tolist() == [Health.NON_FINITE]
+
+
+#: Health in mode CONCISE_HEALTH with a NaN, written value by value.
+UNPACKED = proto.TensorProto(dtype=2, double_val=[3.0, 10, 0, 0, 2]).SerializeToString()
+TOO_LONG = proto.TensorProto(dtype=2, double_val=[1.0] * 12).SerializeToString()
+ODD_BYTES = proto.TensorProto(dtype=2, tensor_content=bytes(41)).SerializeToString()
+TOO_FEW_BYTES = proto.TensorProto(
+    dtype=1,
+    tensor_shape=proto.TensorShapeProto(dim=[proto.Dim(size=3)]),
+    tensor_content=np.float32([np.nan]).tobytes(),
+).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("mode", "tensor", "health"),
+    [
+        (3, UNPACKED, Health.NON_FINITE),
+        (3, TOO_LONG, Health.UNKNOWN),
+        (3, ODD_BYTES, Health.UNKNOWN),
+        (3, encode(np.ones(12)), Health.UNKNOWN),
+        (7, TOO_FEW_BYTES, Health.UNKNOWN),
+    ],
+)
+def test_summarizes_unusual_tensors(mode: int, tensor: bytes, health: Health) -> None:
+    found = scan_both(make_trace(tensor, mode), TRACE_FIELD)
+    assert found["health"].tolist() == [health]
+
+
+@pytest.mark.parametrize(
+    ("field", "ids"),
+    [
+        (b"\x20\x05\x20\x07", [5, 7]),  # not packed
+        (b"\x22\x02\x05\x07", [5, 7]),
+        (b"\x22\x02\x05\x87", [5]),  # the last one is incomplete
+    ],
+)
+def test_reads_ids_of_inputs(field: bytes, ids: list[int]) -> None:
+    execution = proto.DebugExecution(op_type=b"Abs").SerializeToString() + field
+    event = bytes([EXECUTION_FIELD << 3 | 2, len(execution)]) + execution
+    found = scan_both(encode_record(event), EXECUTION_FIELD)
+    assert found["input_id"].tolist() == ids
+
+
+def test_names_that_cannot_be_decoded_are_empty() -> None:
+    bad_location = b"\x52\x01\xff"
+    assert decode_execution_name(bad_location).op_type == ""
+    assert decode_trace_name(b"\xff").op == ""
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -202,6 +264,40 @@ def test_follows_a_file_and_recovers() -> None:
         assert store.get().wall_time.tolist() == [i + 1 for i in range(20) if i != 5]
         assert [it.offset for it in follower.damage] == [5 * len(records[0])]
         assert follower.incomplete_bytes == 0
+
+
+def follow(data: bytes) -> tuple[list[bytes], list[tuple[int, int]]]:
+    """Return the payloads of a file, and the offset and size of each damaged part."""
+    scanner = PayloadScanner()
+    follower = FileFollower(scanner)
+    follower.update(_reader(data), len(data))
+    damage = [(it.offset, it.size) for it in follower.damage]
+    return [payload for _, payload in scanner.take()], damage
+
+
+def test_record_that_lost_a_byte_costs_only_itself() -> None:
+    records = [encode_record(bytes([i]) * 100) for i in range(5)]
+    shorter = records[1][:50] + records[1][51:]
+    payloads, damage = follow(b"".join([records[0], shorter, *records[2:]]))
+    assert [it[0] for it in payloads] == [0, 2, 3, 4]
+    assert damage == [(len(records[0]), len(shorter))]
+
+
+def test_search_for_the_next_record_passes_damaged_records() -> None:
+    records = [bytearray(encode_record(bytes([i]) * 100)) for i in range(5)]
+    records[1][1] ^= 1  # its length
+    records[2][60] ^= 1  # its payload
+    payloads, damage = follow(b"".join(records))
+    assert [it[0] for it in payloads] == [0, 3, 4]
+    assert damage == [(len(records[0]), 2 * len(records[0]))]
+
+
+def test_search_finds_a_record_that_ends_behind_the_window() -> None:
+    records = [bytearray(encode_record(bytes([i]) * 1_500_000)) for i in range(4)]
+    records[0][1] ^= 1
+    payloads, damage = follow(b"".join(records))
+    assert [(it[0], len(it)) for it in payloads] == [(i, 1_500_000) for i in (1, 2, 3)]
+    assert damage == [(0, len(records[0]))]
 
 
 def test_reports_damage_at_the_end() -> None:

@@ -10,8 +10,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.analysis.debugger.dump_builder import (
+    PROGRAM,
+    Event,
+    encode,
+    make_execution,
+    make_graph,
+    make_op,
+    make_trace,
+    write_dump,
+)
 from tests.analysis.debugger.dumps import list_files, open_dump, open_dumps, open_file
-from tracklight.analysis.debugger.dump import DebugDump, TensorSummary, iter_dumps
+from tracklight.analysis.debugger.dump import (
+    DebugDump,
+    TensorSummary,
+    describe_tensor,
+    iter_dumps,
+)
+from tracklight.formats import proto
+from tracklight.formats.tensor import DType
+from tracklight.formats.tfrecord import encode_record
 from tracklight.logdir.discover import DEBUG_EVENT_KINDS
 
 DUMPS = (
@@ -257,3 +275,103 @@ def test_finds_dumps_at_any_depth(dumps_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(dumps_folder / "circular", tmp_path / "a/b/c")
     shutil.copytree(dumps_folder / "shape", tmp_path / "d")
     assert sorted(open_dumps(tmp_path)) == ["a/b/c", "d"]
+
+
+def test_says_why_a_file_cannot_be_read(tmp_path: Path) -> None:
+    folder = write_dump(tmp_path / "dump", executions=[make_execution("Abs", {1: [1.0]})])
+    hosts = [list_files(folder)]
+    (path,) = folder.glob("*.execution")
+    dump = DebugDump(hosts, open_file)
+    path.unlink()
+    assert dump.read_execution_tensors(0) == []
+    (damage,) = DebugDump(hosts, open_file).damage
+    assert damage.file == str(path)
+    assert damage.reason.text == "the file cannot be read: No such file or directory"
+
+
+def test_file_that_can_be_read_again_is_read(tmp_path: Path) -> None:
+    folder = write_dump(tmp_path / "dump", executions=[make_execution("Abs", {1: [1.0]})])
+    hosts = [list_files(folder)]
+    (path,) = folder.glob("*.execution")
+    data = path.read_bytes()
+    path.unlink()
+    dump = DebugDump(hosts, open_file)
+    path.write_bytes(data)
+    dump.update(hosts)
+    assert dump.damage == []
+    assert len(dump.executions.offset) == 1
+
+
+def test_tensors_of_files_that_changed_are_unknown(tmp_path: Path) -> None:
+    traces = [make_trace("x", [1.0]), make_trace("y", [2.0])]
+    executions = [make_execution("Abs", {1: [1.0]})]
+    folder = write_dump(tmp_path / "dump", traces=traces, executions=executions)
+    dump = open_dump(folder)
+    for path in [*folder.glob("*.execution"), *folder.glob("*.graph_execution_traces")]:
+        path.write_bytes(b"\xff" * 20)
+    assert dump.read_execution_tensors(0) == []
+    assert dump.read_trace_tensor(0) == dump.read_trace_tensor(1) == TensorSummary(mode=7)
+
+
+def test_event_of_another_kind_is_ignored(tmp_path: Path) -> None:
+    """A file has events of its own kind only; newer versions may add others."""
+    device: Event = {"debugged_device": {"device_id": 3, "device_name": b"/device:GPU:0"}}
+    other: Event = {"graph_execution_trace": {"op_name": b"x"}}
+    kinds = ["source_files", "stack_frames", "graphs"]
+    extra = {"metadata": [device], "graphs": [device, other]} | {it: [other] for it in kinds[:2]}
+    dump = open_dump(write_dump(tmp_path / "dump", graphs=[make_op("x", "Abs")], extra=extra))
+    assert dump.damage == []
+    assert dump.devices == {3: "/device:GPU:0"}
+    assert dump.source_files == [("host", PROGRAM)]
+    assert list(dump.ops["g"]) == ["x"]
+    assert [it.line for it in dump.get_stack(["f1"])] == [2]
+
+
+def test_metadata_file_with_another_event_has_no_metadata(tmp_path: Path) -> None:
+    other: Event = {"graph_execution_trace": {"op_name": b"x"}}
+    dump = open_dump(write_dump(tmp_path / "dump", metadata=other))
+    assert [it.reason.text for it in dump.damage] == ["it has no metadata"]
+
+
+def test_record_that_is_no_event_is_damage(tmp_path: Path) -> None:
+    folder = write_dump(tmp_path / "dump", graphs=[make_op("x", "Abs")])
+    (path,) = folder.glob("*.graphs")
+    record = encode_record(b"\xff\xff")
+    path.write_bytes(record + path.read_bytes())
+    dump = open_dump(folder)
+    assert list(dump.ops["g"]) == ["x"]
+    (damage,) = dump.damage
+    assert (damage.file, damage.offset, damage.bytes) == (str(path), 0, len(record))
+    assert damage.reason.text == "a record is not a debug event"
+
+
+def test_graphs_of_all_hosts_are_merged(tmp_path: Path) -> None:
+    folder = tmp_path / "dump"
+    for host in ("a", "b"):
+        graphs = [make_graph(f"graph-{host}", "f"), make_op(host, "Abs", graph=f"graph-{host}")]
+        write_dump(folder, graphs=graphs, host=host)
+    dump = open_dump(folder)
+    assert sorted(dump.graphs) == sorted(dump.ops) == ["graph-a", "graph-b"]
+    assert dump.find_op("graph-b", "b") is not None
+
+
+@pytest.mark.parametrize("mode", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("tensor", [b"", b"\xff", encode([1.0]), encode("text"), encode([1] * 99)])
+def test_damaged_tensor_is_unknown(mode: int, tensor: bytes) -> None:
+    summary = describe_tensor(tensor, mode)
+    assert summary.mode == mode
+    assert summary.has_non_finite is (False if mode == 7 and tensor == encode([1.0]) else None)
+
+
+def test_summary_may_be_stored_value_by_value() -> None:
+    values = [3.0, 10.0, 1.0, 0.0, 2.0]
+    tensor = proto.TensorProto(dtype=DType.DOUBLE, double_val=values).SerializeToString()
+    summary = describe_tensor(tensor, 3)
+    assert (summary.size, summary.neg_inf, summary.pos_inf, summary.nan) == (10, 1, 0, 2)
+
+
+def test_unknown_dtype_is_a_number() -> None:
+    summary = describe_tensor(encode([3.0, 99, 1, 2, 2, 0]), 5)
+    assert summary == TensorSummary(mode=5)
+    summary = describe_tensor(encode([3.0, 99, 1, 2, 2, 0, 0, 0, 0, 0]), 5)
+    assert (summary.dtype, summary.shape) == ("dtype 99", (2,))

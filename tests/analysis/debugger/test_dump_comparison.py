@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.analysis.debugger.dump_builder import make_execution, make_trace, write_dump
 from tests.analysis.debugger.dumps import open_dump
 from tracklight.analysis.debugger.dump_analysis import DumpAnalysis
 from tracklight.analysis.debugger.dump_comparison import DumpComparison, compare_dumps
@@ -108,3 +110,59 @@ def test_lists_what_only_one_of_them_has(dumps_folder: Path, tmp_path: Path) -> 
     assert result.difference is None
     assert "take_log/Log" in result.only_first
     assert result.only_second == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "second", "expected"),
+    [
+        (2, [3.0, 0.0], [3.0, 1.0], ("non_finite", "False", "True")),
+        (3, [3.0, 9, 0, 0, 0], [3.0, 8, 0, 0, 0], ("size", "9", "8")),
+        (3, [3.0, 9, 1, 0, 0], [3.0, 9, 0, 0, 2], ("nan", "0", "2")),
+        (3, [3.0, 9, 1, 0, 0], [3.0, 9, 2, 0, 0], ("neg_inf", "1", "2")),
+        (3, [3.0, 9, 0, 1, 0], [3.0, 9, 0, 2, 0], ("pos_inf", "1", "2")),
+        (4, [3.0, 0, 1, 1, 2, 0, 0, 0, 1, 0, 1], [3.0, 0, 1, 1, 2, 0, 0, 0, 2, 0, 0],
+         ("negative", "1", "2")),
+        (4, [3.0, 0, 1, 1, 2, 0, 0, 0, 1, 0, 1], [3.0, 0, 1, 1, 2, 0, 0, 0, 1, 1, 0],
+         ("zero", "0", "1")),
+        (5, [3.0, 1, 2, 6, 2, 3, 0, 0, 0, 0], [3.0, 1, 2, 6, 3, 2, 0, 0, 0, 0],
+         ("shape", "[2, 3]", "[3, 2]")),
+        (5, [3.0, 1, 7, 6, 2, 3, 1, 1, 1, 1], [3.0, 1, 7, 6, 3, 2, 1, 1, 1, 1],
+         ("shape", "[?, 2, 3, 1, 1, 1, 1]", "[?, 3, 2, 1, 1, 1, 1]")),
+        (5, [3.0, 1, 1, 2, 2, 0, 0, 0, 0, 0], [3.0, 2, 1, 2, 2, 0, 0, 0, 0, 0],
+         ("dtype", "float32", "float64")),
+        (7, [1.0, 2.0], [1.0, 2.5], ("value", "2", "2.5")),
+        (7, [1, 2], [1, 3], ("value", "2", "3")),
+        (7, ["ab", "c"], ["ab", "d"], ("value", "c", "d")),
+        (7, [1.0], [1.0, 2.0], ("shape", "[1]", "[2]")),
+        (7, [1.0], ["a"], ("dtype", "float64", "string")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["graph_execution", "execution"])
+def test_says_what_differs(
+    tmp_path: Path,
+    kind: str,
+    mode: int,
+    first: list[Any],
+    second: list[Any],
+    expected: tuple[str, str, str],
+) -> None:
+    folders = []
+    for name, value in (("first", first), ("second", second)):
+        folder = write_dump(
+            tmp_path / name,
+            executions=[make_execution("Abs", {1: value}, mode=mode)]
+            if kind == "execution"
+            else [],
+            traces=[make_trace("x", value, mode=mode)] if kind == "graph_execution" else [],
+        )
+        folders.append(folder)
+    difference = compare(*folders).difference
+    assert difference is not None
+    assert (difference.event, difference.index, difference.other_index) == (kind, 0, 0)
+    assert (difference.kind, difference.first, difference.second) == expected
+
+
+def test_small_relative_differences_are_equal(tmp_path: Path) -> None:
+    first = write_dump(tmp_path / "first", traces=[make_trace("x", [1.0, np.nan])])
+    second = write_dump(tmp_path / "second", traces=[make_trace("x", [1.0001, np.nan])])
+    assert compare(first, second).difference is None
