@@ -53,6 +53,9 @@ from tracklight.formats.tensor_health import (
 from tracklight.types import Bool, Float32, Float64, Int64, Series
 from tracklight.util.parsing import is_library_path
 
+#: The columns of a health matrix that are read as integers.
+_COUNTS = [STAT_INDEX[name] for name in ("nan", "neg_inf", "pos_inf", "zeros", "negatives")]
+
 
 class RecordingKey(NamedTuple):
     """A recording: one per run and process."""
@@ -99,6 +102,14 @@ class Recording:
             self.layout = msgspec.json.decode(texts[-1], type=HealthLayout)
         except msgspec.MsgspecError as error:
             raise FormatError(f'The layout of "{key.name}" is invalid: {error}') from None
+        count = len(self.layout.tensors)
+        for tensor in self.layout.tensors:
+            for row in (*tensor.inputs, max(tensor.of, 0)):
+                if not 0 <= row < count:
+                    raise FormatError(
+                        f'The layout of "{key.name}" is invalid: "{tensor.name}" refers to tensor '
+                        f"{row} of {count}"
+                    )
 
     def iter_other_ranks(self) -> Iterator[Recording]:
         """Yield the recordings of the other processes of the same program."""
@@ -115,17 +126,22 @@ class Recording:
     def _table(self) -> tuple[Int64, Float64, Float32]:
         """Steps, wall times and health (steps, tensors, stats), without overwritten steps."""
         count = len(self.layout.tensors)
-        locations = self._source.locate(self.key.run, make_tag(HEALTH_TAG, self.key.rank))
+        try:
+            locations = self._source.locate(self.key.run, make_tag(HEALTH_TAG, self.key.rank))
+        except TagNotFoundError:  # the layout is written first
+            return np.empty(0, np.int64), np.empty(0), np.empty((0, count, len(STATS)), np.float32)
         # A step that was recorded again after a restart replaces the first recording.
         last = {int(step): index for index, step in enumerate(locations.step.tolist())}
         indexes = [last[step] for step in sorted(last)]
         health: Float32 = np.full((len(indexes), count, len(STATS)), np.nan, np.float32)
         for row, data in enumerate(self._source.read_many(locations, indexes)):
             matrix = _decode(data)
-            if matrix is None or matrix.ndim != 2:
+            if matrix is None or matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
                 continue
             rows, columns = min(len(matrix), count), min(matrix.shape[1], len(STATS))
             health[row, :rows, :columns] = matrix[:rows, :columns]
+        # A tensor with a count that is not finite was damaged; take it for one not computed.
+        health[~np.isfinite(health[:, :, _COUNTS]).all(axis=2)] = np.nan
         step = np.array([int(locations.step[it]) for it in indexes], np.int64)
         wall_time = np.array([float(locations.wall_time[it]) for it in indexes], np.float64)
         return step, wall_time, health
