@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.analysis.debugger.dump_builder import make_execution, make_trace, write_dump
+from tests.analysis.debugger.recording_builder import RecordingWriter
 from tests.archives import extract
 from tests.dashboards.opening import make_context
 from tracklight.dashboards.debugger import Debugger
@@ -19,12 +21,14 @@ from tracklight.dashboards.debugger.schemas import (
     CompareSourcesRequest,
     DebugAlertsRequest,
     DebugEventRequest,
+    DebugEventResponse,
     DebugSourceRequest,
     ExecutionTimelineRequest,
     HeatmapRequest,
     OpRequest,
     RowsRequest,
     SourceFileRequest,
+    StoredValueRequest,
     TensorHistogramRequest,
     WatchedTensorRequest,
 )
@@ -318,3 +322,117 @@ def test_says_what_a_source_does_not_have(dashboard: Debugger) -> None:
         dashboard.executions(RowsRequest("recorded"))
     with pytest.raises(LogError, match='No debugger data "nothing"'):
         dashboard.overview(DebugSourceRequest("nothing"))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Debugger:
+    """Dumps and recordings with what is rare."""
+    folder = tmp_path_factory.mktemp("small")
+    write_dump(folder / "empty")
+    write_dump(
+        folder / "eager",
+        executions=[
+            make_execution("Abs", {1: [1.0]}, 1.0),
+            make_execution("Log", {2: [[np.nan], [np.inf]]}, 2.0, inputs=[1]),
+            make_execution("Log", {3: [1.0]}, 3.0, mode=99),
+        ],
+        traces=[make_trace("x", [1.0])],
+    )
+    RecordingWriter(folder / "broken", []).write_text("layout", b"{", step=1)
+    layer = WatchedTensor("fc", "output", "Linear", "float32", 4, (4,))
+    for name, tensor in (("first", layer), ("other", WatchedTensor("conv", "output"))):
+        writer = RecordingWriter(folder / name, [tensor])
+        for step in range(4):
+            writer.write_health(step, {"norm": 1 + step / 10})
+    catalog = Catalog(parse_roots(str(folder)), cache=False)
+    catalog.refresh()
+    return Debugger(make_context(catalog))
+
+
+def test_source_that_cannot_be_read_is_listed(small: Debugger) -> None:
+    rows = {row.name: row for row in small.sources(Empty()).sources}
+    problem = rows["broken"].problem
+    assert problem is not None
+    assert 'The layout of "broken" is invalid' in str(problem)
+    assert all(row.problem is None for name, row in rows.items() if name != "broken")
+    parts = dict(small.export_static(["broken", "empty"]))
+    assert not any("broken" in name for name in parts)
+    assert "overview?source=empty" in parts
+
+
+def test_timeline_of_a_dump_without_events(small: Debugger) -> None:
+    timeline = small.timeline(ExecutionTimelineRequest("empty", columns=3))
+    assert timeline.executions.tolist() == timeline.graph_executions.tolist() == [0, 0, 0]
+    assert small.overview(DebugSourceRequest("empty")).root_cause is None
+
+
+def test_static_export_of_an_eager_cause(small: Debugger) -> None:
+    parts = dict(small.export_static(["eager"]))
+    event = parts["event?source=eager&kind=execution&index=1"]
+    assert isinstance(event, DebugEventResponse)
+    assert event.op_type == "Log"
+
+
+def test_tensor_without_finite_values_has_no_range(small: Debugger) -> None:
+    (tensor,) = small.event(DebugEventRequest("eager", "execution", 1)).tensors
+    assert (tensor.mode, tensor.min, tensor.max) == ("FULL_TENSOR", None, None)
+    assert tensor.values is not None
+    np.testing.assert_array_equal(tensor.values, [np.nan, np.inf])
+    (unknown,) = small.event(DebugEventRequest("eager", "execution", 2)).tensors
+    assert (unknown.mode, unknown.values) == ("99", None)
+
+
+def test_locates_an_event_among_those_that_are_shown(small: Debugger) -> None:
+    rows = small.executions(RowsRequest("eager", query="log", locate=2))
+    assert rows.index.tolist() == [1, 2]
+    assert rows.position == 1
+
+
+def test_recordings_without_a_tensor_in_common(small: Debugger) -> None:
+    response = small.compare(CompareSourcesRequest("first", "other"))
+    assert response.message == "The recordings have no step and tensor in common."
+    assert (response.step, response.shared_steps) == (None, 0)
+    assert (response.only_first, response.only_second) == (["fc (output)"], ["conv (output)"])
+
+
+def test_recording_without_problems(small: Debugger) -> None:
+    overview = small.overview(DebugSourceRequest("first"))
+    assert (overview.root_cause, overview.curve, overview.values) == (None, None, [])
+    graph = small.tensor(WatchedTensorRequest("first", 0)).neighborhood
+    assert [(it.name, it.health) for it in graph.nodes] == [("fc", 1)]
+    heatmap = small.heatmap(HeatmapRequest("first", first_step=1, last_step=2))
+    assert heatmap.first_step.tolist() == [1, 2]
+    with pytest.raises(UsageError, match='the recording has no stored tensor "fc"'):
+        small.value(StoredValueRequest("first", "fc"))
+
+
+def test_curve_of_a_loss_scale_that_fell(tmp_path: Path) -> None:
+    recorder = Recorder(
+        str(tmp_path / "run"), "torch", "2", schedule=Schedule(1, 0), history=5,
+        on_problem="continue",
+    )  # fmt: skip
+    recorder.add(WatchedTensor("fc", "output", "Linear", "float32", 4, (2, 2)))
+    for step in range(6):
+        recorder.log_loss_scale(step, 2.0**-step, is_skipped=True)
+        recorder.end_step(step, make_health((0, 1, 1)))
+    recorder.close()
+    catalog = Catalog(parse_roots(str(tmp_path)), cache=False)
+    catalog.refresh()
+    overview = Debugger(make_context(catalog)).overview(DebugSourceRequest("run"))
+    assert overview.curve is not None
+    assert (overview.curve.stat, overview.curve.value.tolist()) == (
+        "loss_scale",
+        [2.0**-step for step in range(6)],
+    )
+
+
+def test_exports_many_alerts_in_parts(tmp_path: Path) -> None:
+    traces = [make_trace("x", [np.nan], float(i)) for i in range(2500)]
+    write_dump(tmp_path / "dump", traces=traces)
+    catalog = Catalog(parse_roots(str(tmp_path)), cache=False)
+    catalog.refresh()
+    stream = Debugger(make_context(catalog)).export(AlertExportRequest("dump", "csv"))
+    parts = [bytes(part).decode() for part in stream.chunks]
+    assert len(parts) == 3
+    rows = list(csv.DictReader(io.StringIO("".join(parts))))
+    assert [float(row["wall_time"]) for row in rows] == list(range(2500))

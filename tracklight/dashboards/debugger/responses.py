@@ -122,15 +122,12 @@ def _make_curve(analysis: RecordingAnalysis) -> StatCurve | None:
     cause, recording = analysis.root_cause, analysis.recording
     if cause is None:
         return None
-    if cause.kind == AlertKind.LOSS_SCALE:
-        series = recording.loss_scale
-        if series is None:
-            return None
-        return StatCurve("loss_scale", series.step, series.value.astype(np.float32))
-    if cause.tensor is None:
-        return None
-    stat = _STATS_BY_KIND.get(cause.kind, "norm")
-    return StatCurve(stat, recording.step, read_stat(recording, stat)[:, cause.tensor].copy())
+    if cause.tensor is not None:
+        stat = _STATS_BY_KIND.get(cause.kind, "norm")
+        return StatCurve(stat, recording.step, read_stat(recording, stat)[:, cause.tensor].copy())
+    series = recording.loss_scale
+    assert series is not None
+    return StatCurve("loss_scale", series.step, series.value.astype(np.float32))
 
 
 def read_stat(recording: Recording, name: str) -> Float32:
