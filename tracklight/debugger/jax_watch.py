@@ -127,7 +127,9 @@ class WatchedFunction:
     def _build(
         self, args: Any, kwargs: Any, leaves: Sequence[Any], static: Sequence[bool]
     ) -> _Program:
-        function = getattr(self._function, "__wrapped__", self._function)
+        function = self._function
+        if isinstance(function, jax.stages.Wrapped):  # compiled again, with the statistics
+            function = getattr(function, "__wrapped__", function)
         tree = jax.tree_util.tree_structure((args, kwargs))
 
         def call(*dynamic: Any) -> Any:
@@ -292,6 +294,8 @@ class _Program:
 
     def split_samples(self, samples: Any) -> dict[int, Float32]:
         """Return the samples of a step by row; they are transferred only if they are needed."""
+        if not self.rows:
+            return {}
         ends = np.cumsum(self._sample_sizes)
         return dict(zip(self.rows, np.split(np.asarray(samples), ends[:-1]), strict=True))
 
