@@ -219,6 +219,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
         axis = len(shape) - 1 if "relu" in kind.lower() and len(shape) > 1 else None
         row = self._recorder.find(name, role)
         if row is None:
+            parameter = None if variable is None else self._find_parameter(variable)
             stack = capture_stack()
             if defined is not None:
                 stack = (*stack, defined)
@@ -232,7 +233,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
                     shape=shape,
                     channels=0 if axis is None else max(shape[axis], 0),
                     inputs=tuple(dict.fromkeys(it for it in inputs if it is not None)),
-                    of=-1 if variable is None else self._find_parameter(variable) or -1,
+                    of=-1 if parameter is None else parameter,
                 ),
                 stack,
             )

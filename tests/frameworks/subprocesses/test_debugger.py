@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.frameworks.programs import need, run_keras
-from tests.frameworks.recordings import analyze, check_root_cause
+from tests.frameworks.recordings import analyze, check_root_cause, open_recording
 from tracklight.analysis.debugger import AlertKind
 from tracklight.analysis.debugger.library import HealthMonitor
 from tracklight.index.catalog import Catalog
@@ -22,7 +22,7 @@ PROGRAM = PROGRAMS / "debugger_keras.py"
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
 def test_keras(backend: str, tmp_path: Path) -> None:
     need("keras", backend)
-    run_keras(PROGRAM.name, tmp_path, backend=backend)
+    told = run_keras(PROGRAM.name, tmp_path, backend=backend)
     healthy = analyze(tmp_path / "healthy")
     assert list(healthy.alerts) == []
     assert healthy.recording.framework == f"keras/{backend}"
@@ -37,6 +37,27 @@ def test_keras(backend: str, tmp_path: Path) -> None:
     assert data is not None
     assert data.step == 2
     check_root_cause(analyze(tmp_path / "dead").root_cause, "dead_units", "Dense relu")
+
+    few = open_recording(tmp_path / "few")
+    assert few.step.tolist() == [0, 4, 8]
+    assert {it.role for it in few.layout.tensors} == {"input", "output"}
+
+    half = open_recording(tmp_path / "half")
+    tensors = half.layout.tensors
+    row = next(i for i, it in enumerate(tensors) if (it.role, it.dtype) == ("output", "float16"))
+    assert half.get_stat("overflow")[0, row] == 0
+    assert half.get_stat("max")[0, row] == pytest.approx(6e4, rel=1e-3)
+
+    words = open_recording(tmp_path / "words").layout.tensors
+    (gradient,) = [it for it in words if "words" in it.name and it.role == "gradient"]
+    assert (words[gradient.of].name, words[gradient.of].role) == (gradient.name, "parameter")
+
+    notes = [it.text for it in open_recording(tmp_path / "compiled").layout.notes]
+    assert any("XLA" in it for it in notes) == (backend == "tensorflow")
+    assert told["jit_compile"] == (backend != "torch")
+
+    assert 'step 2: the input "input" contains 1 NaN of 128 values' in told["message"]
+    assert told["wrapped"] == []
 
 
 def test_alerts_of_a_dump_that_are_not_about_nan(tmp_path: Path) -> None:
