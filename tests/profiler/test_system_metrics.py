@@ -127,6 +127,17 @@ def test_unavailable_host_metrics_are_left_out(monkeypatch: pytest.MonkeyPatch) 
     assert dict(HostMetrics(psutil).read()).keys() == HOST_METRICS - {"memory_percent"}
 
 
+def test_gpu_that_may_not_be_accessed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Restricted(FakeNvml):
+        def nvmlDeviceGetHandleByIndex(self, index: int) -> int:
+            if index == 0:
+                raise self.NVMLError("Insufficient Permissions")
+            return index
+
+    install(monkeypatch, Restricted())
+    assert {name.partition("_")[0] for name in read_gpu_metrics()} == {"gpu1"}
+
+
 def test_gpu_metrics_are_named_by_index(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, FakeNvml())
     assert read_gpu_metrics() == {

@@ -358,7 +358,12 @@ def _get_user() -> str:
 def _run_git(*arguments: str) -> str:
     try:
         result = subprocess.run(
-            ["git", *arguments], capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True
+            ["git", *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",  # files may have another encoding
+            timeout=_GIT_TIMEOUT_S,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return ""
@@ -445,6 +450,7 @@ class ConsoleCapture:
             try:
                 self._file.write(record)
             except (OSError, ValueError) as error:
+                self._file.close()
                 self._file = None
                 warnings.warn_once("console", f"is no longer captured: {error}")
             if self._bytes > _MAX_FILE_BYTES and self._file is not None:
