@@ -298,6 +298,8 @@ def test_summary_has_last_values_and_logs_explicit_ones(tmp_path: Path) -> None:
         run.summary.update({"loss": 0.0, "words": "done"})
         run.log({"loss": 1.0}, step=8)
         assert dict(run.summary) == {"loss": 0.0, "best": 0.125, "words": "done"}
+        assert len(run.summary) == 3
+        assert repr(run.summary) == "{'loss': 0.0, 'best': 0.125, 'words': 'done'}"
         del run.summary["best"]
         assert "best" not in run.summary
     log = tracklight.open(tmp_path)
@@ -328,12 +330,13 @@ def test_config_can_be_changed_until_the_first_value(tmp_path: Path) -> None:
         run.config.momentum = 0.25
         run.config.setdefaults({"lr": 9.0, "decay": 2.0})
         assert run.config.setdefault("decay", 3.0) == run.config.decay == 2.0
+        assert run.config.setdefault("layers", 4) == run.config.layers == 4
         run.config.sizes, run.config.nothing = [1, 2], None
         assert summary.scalar("loss", 1.0, step=1)
         assert not hasattr(run.config, "missing")
     assert read_config(tmp_path) == {
         **{"lr": 0.5, "net/depth": 2.0, "units": 16.0, "seed": 3.0, "bias": True},
-        **{"momentum": 0.25, "decay": 2.0, "sizes": b"[1, 2]", "nothing": b"None"},
+        **{"momentum": 0.25, "decay": 2.0, "layers": 4.0, "sizes": b"[1, 2]", "nothing": b"None"},
     }
     assert type(copy.deepcopy(run.config)) is dict
 

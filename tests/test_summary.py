@@ -22,6 +22,7 @@ from tracklight import summary
 from tracklight.errors import UsageError, UsageWarning
 from tracklight.formats import proto
 from tracklight.formats.media import encode_png, encode_wav
+from tracklight.formats.summary import MarginChart, MarginSeries, MultilineChart
 from tracklight.formats.tensor import decode_tensor
 from tracklight.summary import FileWriter
 from tracklight.writer import values
@@ -60,6 +61,19 @@ def get_plugin(value: Any) -> str:
 
 
 # The default writer, steps and conditions
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        lambda: summary.histogram("a", [1.0]),
+        lambda: summary.mesh("a", np.zeros((2, 3))),
+        lambda: summary.experimental.write_raw_pb(b""),
+    ],
+)
+def test_every_kind_logs_nothing_without_a_writer(log: Any) -> None:
+    assert log() is False
+    summary.flush()
 
 
 def test_logs_nothing_without_a_writer() -> None:
@@ -214,6 +228,12 @@ def test_summary_scope_yields_the_tag() -> None:
         assert tag == "my loss"
     with summary.experimental.summary_scope("") as (tag, scope):
         assert (tag, scope) == ("summary", "summary/")
+
+
+def test_summary_scope_without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with summary.experimental.summary_scope("my loss") as (tag, scope):
+        assert (tag, scope) == ("my loss", "my loss/")
 
 
 def test_raising_condition_causes_one_warning(writer: FileWriter) -> None:
@@ -415,6 +435,28 @@ def test_custom_scalars(strict: FileWriter) -> None:
     assert [chart.title for chart in parsed.category[0].chart] == [b"all", b"one"]
 
 
+def test_custom_scalars_accepts_charts(strict: FileWriter) -> None:
+    charts = [MultilineChart("losses", ["loss"]), MarginChart("band", [MarginSeries(*"abc")])]
+    assert summary.custom_scalars({"all": charts})
+    layout = proto.parse("Layout", read_array(strict).item())
+    assert [chart.title for chart in layout.category[0].chart] == [b"losses", b"band"]
+
+
+def test_counts_may_be_numbers_of_any_type(strict: FileWriter) -> None:
+    for buckets in (np.int64(4), 4.0, np.float32(4)):
+        summary.histogram("a", [1.0, 2.0], buckets=buckets)  # type: ignore[arg-type]
+    strict.flush()
+    shapes = [decode_tensor(it.tensor).shape for it in read_values(Path(strict.logdir))]
+    assert shapes == [(4, 3)] * 3
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "int4"])
+def test_narrow_types_are_logged_as_float32(strict: FileWriter, name: str) -> None:
+    array = np.array([1, 2]).astype(pytest.importorskip("ml_dtypes").__dict__[name])
+    assert summary.histogram("a", array, buckets=1)
+    assert read_array(strict).tolist() == [[1, 2, 2]]
+
+
 def test_graph_accepts_messages_bytes_graphs_and_models(strict: FileWriter) -> None:
     graph = proto.GraphDef(node=[proto.NodeDef(name=b"a", op=b"Add")])
     data = graph.SerializeToString()
@@ -478,18 +520,23 @@ INVALID_CALLS = [
     ("data", lambda: summary.image("a", [])),
     ("data", lambda: summary.image("a", np.zeros((3, 32, 32)))),
     ("data", lambda: summary.image("a", b"not an image")),
+    ("data", lambda: summary.image("a", b"\xff\xd8\xff\xe0\x00\x04ab")),
+    ("data", lambda: summary.image("a", np.zeros((5, 6, 7)))),
     ("data", lambda: summary.image("a", "picture.png")),
     ("data", lambda: summary.image("a", [[1, 2], [3]])),
     ("max_outputs", lambda: summary.image("a", GRAY, max_outputs=0)),
     ("data", lambda: summary.audio("a", np.zeros((2, 3)), 8000)),
     ("data", lambda: summary.audio("a", np.zeros((0, 3, 1)), 8000)),
     ("data", lambda: summary.audio("a", np.zeros(5, np.int64), 8000)),
+    ("data", lambda: summary.audio("a", b"RIFF", 8000)),
     ("sample_rate", lambda: summary.audio("a", np.zeros(5), 0)),
     ("encoding", lambda: summary.audio("a", np.zeros(5), 8000, encoding="mp3")),
     ("data", lambda: summary.text("a", 5)),
     ("data", lambda: summary.text("a", [])),
+    ("data", lambda: summary.text("a", [np.zeros((2, 2)), np.zeros((2, 3))])),
     ("data", lambda: summary.histogram("a", ["x"])),
     ("buckets", lambda: summary.histogram("a", [1.0], buckets=-1)),
+    ("buckets", lambda: summary.histogram("a", [1.0], buckets=2.5)),  # type: ignore[arg-type]
     ("vertices", lambda: summary.mesh("a", np.zeros((2, 2)))),
     ("faces", lambda: summary.mesh("a", np.zeros((2, 3)), faces=[[0, 1, 2]])),
     ("colors", lambda: summary.mesh("a", np.zeros((2, 3)), colors=np.zeros((1, 3)))),
@@ -498,6 +545,7 @@ INVALID_CALLS = [
     ("num_thresholds", lambda: summary.pr_curve("a", [1], [0.5], num_thresholds=1)),
     ("layout", lambda: summary.custom_scalars("loss")),
     ("layout", lambda: summary.custom_scalars({"a": {"b": ["Pie", ["c"]]}})),
+    ("layout", lambda: summary.custom_scalars({"a": ["loss"]})),
     ("graph_data", lambda: summary.graph(5)),
     ("tensor", lambda: summary.experimental.write_raw_pb(5)),
 ]

@@ -67,6 +67,16 @@ def test_uniform_histogram_counts_every_number(numbers: list[float], buckets: in
     assert np.isfinite(histogram.edges).all()
 
 
+@given(st.lists(st.one_of(FINITE, NEAR), max_size=30))
+def test_totals_of_the_kernel_agree_with_numpy(numbers: list[float]) -> None:
+    compiled = values.compute_totals(as_array(numbers))
+    plain = values.compute_totals_numpy(as_array(numbers))
+    assert compiled[:2] == plain[:2]
+    scale = max(map(abs, numbers), default=0.0)
+    np.testing.assert_allclose(compiled[2], plain[2], rtol=1e-9, atol=1e-9 * scale)
+    np.testing.assert_allclose(compiled[3], plain[3], rtol=1e-9)
+
+
 @given(st.lists(st.floats(0, 100), max_size=30), st.floats(0, 10), st.integers(1, 40))
 def test_uniform_kernel_agrees_with_numpy(numbers: list[float], width: float, buckets: int) -> None:
     compiled = values.count_uniform(as_array(numbers), 0.0, width, buckets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from tests.writer.event_files import read_scalars
+from tracklight.errors import MissingDependencyError
 from tracklight.writer.event_writer import EventWriter
+from tracklight.writer.writer_thread import RemoteSink
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -61,3 +64,15 @@ def test_upload_error_is_reported_once_and_retried(
         assert writer.flush()
     assert len([text for text in caplog.messages if "no credentials" in text]) == 1
     assert len(store.ls("/bucket/run")) == 1
+
+
+def test_names_the_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sink = RemoteSink("memory://bucket/run")
+    sink.open(b"header")
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(MissingDependencyError, match=r"tracklight\[remote\]"):
+        sink.sync()
+    sink.close()
+    sink.close()
+    assert list(tmp_path.iterdir()) == []

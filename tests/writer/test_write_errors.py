@@ -23,7 +23,7 @@ from tracklight.formats.scanner import create_scanner
 from tracklight.formats.tfrecord import iter_records
 from tracklight.writer import writer_thread
 from tracklight.writer.event_writer import EventWriter
-from tracklight.writer.writer_thread import WriterThread
+from tracklight.writer.writer_thread import LocalSink, WriterThread
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
@@ -199,6 +199,24 @@ def test_file_size_limit_is_retried(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert result.stderr.count("cannot be written: [Errno 27]") == 1
     assert [step for _, step, _ in read_scalars(tmp_path)] == list(range(1000))
+
+
+def test_file_without_a_header_is_removed(tmp_path: Path) -> None:
+    """A full disk often accepts new names, and no or few bytes."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    sink = LocalSink(str(tmp_path))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            sink.open(b"x" * 50)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (sink.is_open, list(tmp_path.iterdir())) == (False, [])
+    sink.open(b"x" * 50)
+    (path,) = tmp_path.iterdir()
+    assert path.read_bytes() == b"x" * 50
+    sink.close()
 
 
 def test_recreates_a_removed_directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
