@@ -15,8 +15,11 @@ import pytest
 
 from tests.writer.event_files import iter_events, list_files, read_values
 from tracklight.errors import UsageError, UsageWarning
+from tracklight.formats import proto
 from tracklight.formats.tensor import decode_tensor
-from tracklight.torch import SummaryWriter
+from tracklight.formats.tfrecord import iter_records
+from tracklight.torch import FileWriter, SummaryWriter
+from tracklight.writer import values
 
 
 def read_points(logdir: Path) -> list[tuple[str, int, float]]:
@@ -130,7 +133,129 @@ INVALID_CALLS: dict[str, tuple[str, Callable[[SummaryWriter], None]]] = {
     "hparams": ("hparam_dict", lambda w: w.add_hparams([1], {})),  # type: ignore[arg-type]
     "domain": ("hparam_domain_discrete", lambda w: w.add_hparams({"a": 1}, {}, {"a": ["b"]})),
     "onnx": ("prototxt", lambda w: w.add_onnx_graph("not/there.onnx")),
+    "onnx damaged": ("prototxt", lambda w: w.add_onnx_graph(__file__)),
+    "tensor large": ("tensor", lambda w: w.add_tensor("t", np.broadcast_to(0.0, (1 << 30,)))),
+    "embedding header": (
+        "metadata_header",
+        lambda w: w.add_embedding(np.zeros((1, 2)), [["a", "b"]], metadata_header=["x"]),
+    ),
+    "figure sizes": ("figure", lambda w: w.add_figure("f", [make_figure(2), make_figure(3)])),
 }
+
+#: Arguments that can be corrected, and the tags that are logged.
+CORRECTED_CALLS: dict[str, tuple[str, Callable[[SummaryWriter], None]]] = {
+    "text": ("text_string", lambda w: w.add_text("a", 5)),  # type: ignore[arg-type]
+    "audio nan": ("snd_tensor", lambda w: w.add_audio("a", [0.5, float("nan")])),
+    "pr range": ("predictions", lambda w: w.add_pr_curve("a", [1, 0], [1.5, -1])),
+    "box labels": (
+        "labels",
+        lambda w: w.add_image_with_boxes(
+            "a", np.zeros((3, 9, 9)), [[1, 1, 5, 5]], labels=["x", "y"]
+        ),
+    ),
+}
+
+
+def make_figure(inches: int) -> Any:
+    figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(inches, inches), dpi=20)
+    figure.subplots().plot([1, 2])
+    return figure
+
+
+@pytest.mark.parametrize("name", CORRECTED_CALLS)
+def test_corrected_arguments_are_logged_with_a_warning(tmp_path: Path, name: str) -> None:
+    argument, call = CORRECTED_CALLS[name]
+    with SummaryWriter(tmp_path / "default") as writer:
+        with pytest.warns(UsageWarning, match=f"`{argument}`") as caught:
+            call(writer)
+        assert [warning.filename for warning in caught] == [__file__]
+    tags = [value.tag.decode().partition("/")[0] for value in read_values(tmp_path / "default")]
+    assert tags == ["a"]
+    with SummaryWriter(tmp_path / "strict", strict=True) as writer:
+        with pytest.raises(UsageError, match=f"`{argument}`"):
+            call(writer)
+
+
+def test_too_long_text_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MAX_TEXT_BYTES", 10)
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_text("a", "x" * 10)
+        with pytest.raises(UsageError, match="`text_string` has 11 bytes; the maximum is 10"):
+            writer.add_text("a", "x" * 11)
+    assert len(read_values(tmp_path)) == 1
+
+
+def test_embedding_of_the_same_step_is_overwritten(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_embedding(np.zeros((2, 3)), global_step=7, tag="words")
+        with pytest.warns(
+            UsageWarning, match="7 was already logged for 'words'; the embedding was"
+        ):
+            writer.add_embedding(np.ones((2, 3)), global_step=7, tag="words")
+    (tensor,) = tmp_path.glob("00007/*/tensors.tsv")
+    assert {float(it) for it in tensor.read_text().split()} == {1.0}
+
+
+def test_embedding_needs_a_local_directory() -> None:
+    pytest.importorskip("fsspec")
+    with SummaryWriter("memory://bucket/run", strict=True) as writer:
+        with pytest.raises(UsageError, match="`log_dir` must be a local directory for the projec"):
+            writer.add_embedding(np.zeros((2, 3)))
+
+
+def test_sprites_of_gray_images(tmp_path: Path) -> None:
+    pil_image = pytest.importorskip("PIL.Image")
+    images = np.array([0.0, 1.0]).reshape(2, 1, 1, 1) * np.ones((2, 1, 4, 4))
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_embedding(np.zeros((2, 3)), label_img=images)
+    (path,) = tmp_path.glob("*/*/sprite.png")
+    pixels = np.asarray(pil_image.open(path).convert("RGB"))
+    assert pixels[0, 0].tolist() == [0, 0, 0]
+    assert pixels[0, 4].tolist() == [255, 255, 255]
+
+
+def test_image_with_boxes_can_be_scaled(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_image_with_boxes("i", np.zeros((3, 10, 20)), [[1, 1, 5, 5]], rescale=2)
+    (value,) = read_values(tmp_path)
+    assert (value.image.width, value.image.height) == (40, 20)
+
+
+def test_default_bins_are_those_of_torch(tmp_path: Path) -> None:
+    edge, positive = 1e-12, []
+    while edge < 1e20:
+        positive.append(edge)
+        edge *= 1.1
+    with SummaryWriter(tmp_path) as writer:
+        np.testing.assert_allclose(
+            writer.default_bins, [*(-it for it in reversed(positive)), 0, *positive], rtol=1e-12
+        )
+
+
+def test_file_writer_is_like_that_of_tensorboard(tmp_path: Path) -> None:
+    graph = proto.GraphDef(node=[proto.NodeDef(name=b"x", op=b"Const")])
+    stats = proto.RunMetadata()
+    writer = FileWriter(str(tmp_path))
+    assert writer.get_logdir() == writer.event_writer.get_logdir() == str(tmp_path)
+    writer.add_graph((graph, stats), walltime=5.0)
+    writer.close()
+    writer.reopen()
+    writer.reopen()
+    writer.add_onnx_graph(graph)
+    writer.close()
+    first, second = (
+        [proto.parse("Event", it) for it in payloads] for payloads in read_files(tmp_path)
+    )
+    assert [it.wall_time for it in first] == [5.0, 5.0]
+    assert proto.parse("GraphDef", first[0].graph_def).node[0].name == b"x"
+    assert first[1].tagged_run_metadata.tag == b"step1"
+    assert second[0].graph_def == first[0].graph_def
+
+
+def read_files(logdir: Path) -> list[list[bytes]]:
+    """Return the payloads of each file but its header, the oldest file first."""
+    files = sorted(list_files(logdir), key=lambda it: it.stat().st_mtime_ns)
+    return [[payload for _, payload in iter_records(it.read_bytes())][1:] for it in files]
 
 
 @pytest.mark.parametrize("name", INVALID_CALLS)
@@ -245,8 +370,6 @@ def test_reads_onnx_file_without_the_onnx_package(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(make_onnx_model())
     with SummaryWriter(tmp_path, strict=True) as writer:
         writer.add_onnx_graph(tmp_path / "model.onnx")
-    from tracklight.formats import proto
-
     (event,) = iter_events(tmp_path)
     graph = proto.parse("GraphDef", event.graph_def)
     nodes = [(node.name, node.op, list(node.input)) for node in graph.node]
