@@ -113,6 +113,43 @@ def test_operation_with_several_outputs(tmp_path: Path) -> None:
     assert get_shapes(nodes["LSTM/lstm"]) == [[2, 1, 5], [1, 1, 5], [1, 1, 5]]
 
 
+def test_parts_of_a_traced_list_are_outputs_of_one_operation(tmp_path: Path) -> None:
+    class Split(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            first, second = x.chunk(2)
+            left, right = [first * 2, second + 1] if x.sum() > 0 else [second, first]
+            return left - right
+
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(Split(), torch.ones(4))
+    nodes = read_nodes(tmp_path)
+    by_op = {node.op.decode(): (name, get_inputs(node)) for name, node in nodes.items()}
+    chunk = by_op["aten::chunk"][0]
+    assert by_op["aten::mul"][1] == [chunk]
+    assert by_op["aten::add"][1] == [f"{chunk}:1"]
+    assert by_op["aten::sub"][1] == [by_op["aten::mul"][0], by_op["aten::add"][0]]
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_graph_of_a_model_without_inputs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_traced: bool
+) -> None:
+    class Constant(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self) -> Any:
+            return self.weight * 2 if not is_traced or self.weight.sum() > 0 else self.weight
+
+    with SummaryWriter(tmp_path, strict=True) as writer:
+        writer.add_graph(Constant(), verbose=True)
+    nodes = read_nodes(tmp_path)
+    (product,) = [node for node in nodes.values() if node.op == b"aten::mul"]
+    assert get_inputs(product) == ["Constant/weight"]
+    assert "graph" in capsys.readouterr().out
+
+
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is:DeprecationWarning")
 def test_accepts_a_scripted_module(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path, strict=True) as writer:
