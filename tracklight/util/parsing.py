@@ -1,18 +1,19 @@
-"""Parse short texts: expressions that users type, and lines of stack traces.
+"""Parse short texts: expressions that users type, lines of stack traces, and JSON.
 
 `TokenParser` is the common part of the parsers of run filters and derived metrics. The ``extract_``
 functions find the line of the user's program in stack traces recorded by Python, TorchScript and
-JAX.
+JAX. `load_json` reads JSON that other programs wrote.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from tracklight.errors import ExpressionError, Message
 
@@ -147,3 +148,28 @@ def format_source_line(path: str, line: str, qualified: str) -> str:
     function = qualified.rpartition("<locals>.")[2].strip()
     file = re.split(r"[/\\]", path)[-1]
     return f"{file}:{line} in {function}" if function else f"{file}:{line}"
+
+
+# ---- JSON
+
+#: An escape sequence; a surrogate without its other half is group 1.
+_JSON_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def load_json(data: bytes | str) -> Any:
+    """Parse JSON that another program wrote, with NaN and Infinity.
+
+    Lone surrogates become U+FFFD, as no response can contain them. Python writes them for paths
+    that are not UTF-8.
+
+    Raises:
+        ValueError: The text is not JSON.
+        RecursionError: The values are nested too deeply.
+    """
+    text = data.decode("utf-8-sig", "replace") if isinstance(data, bytes) else data
+    if r"\ud" in text or r"\uD" in text:
+        text = _JSON_ESCAPE.sub(lambda found: r"\ufffd" if found[1] else found[0], text)
+    return json.loads(text)

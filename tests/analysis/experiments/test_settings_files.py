@@ -48,3 +48,11 @@ def test_specific_file_names_rank_first() -> None:
     names = ["config.json", "hparams.yaml", "args.yaml", "params.json"]
     ranked = sorted(names, key=rank_filename)
     assert ranked == ["hparams.yaml", "params.json", "args.yaml", "config.json"]
+
+
+def test_json_with_text_that_is_not_unicode() -> None:
+    """Python writes parts of paths that are not UTF-8 as lone surrogates."""
+    data = rb'{"\udcff": ["\udcff"], "path": "\udcff"}'
+    assert parse_settings("config.json", data) == {"�": '["�"]', "path": "�"}
+    with_mark = b"\xef\xbb\xbf" + b'{"lr": 1}'  # as PowerShell writes it
+    assert parse_settings("config.json", with_mark) == {"lr": 1.0}

@@ -208,7 +208,10 @@ class StudyContents:
 
 
 def as_hparam_value(value: Any) -> HParamValue | None:
-    """Return a value of JSON as a hyperparameter; None for null. Long texts are shortened."""
+    """Return a value of JSON as a hyperparameter; None for null. Long texts are shortened.
+
+    Collections that are nested too deeply are None as well.
+    """
     if value is None or isinstance(value, (bool, float)):
         return value
     if isinstance(value, int):
@@ -216,7 +219,10 @@ def as_hparam_value(value: Any) -> HParamValue | None:
             return float(value)
         except OverflowError:
             return str(value)[:_MAX_TEXT_CHARS]
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return None
     return text if len(text) <= _MAX_TEXT_CHARS else f"{text[:_MAX_TEXT_CHARS]}…"
 
 

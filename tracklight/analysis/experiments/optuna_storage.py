@@ -7,7 +7,6 @@ has one operation per line as JSON (`optuna.storages.journal`).
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 import time
@@ -34,6 +33,7 @@ from tracklight.analysis.experiments import (
 )
 from tracklight.errors import FormatError, Message
 from tracklight.formats.hparams import Experiment, HParam, HParamValue, Interval, Status
+from tracklight.util.parsing import load_json
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 
@@ -137,7 +137,7 @@ class _Distributions:
 
     def _parse(self, text: str) -> tuple[str, dict[str, Any]]:
         if text not in self._parsed:
-            content = _load_json(text)
+            content = _find_json(text)
             name = content.get("name") if isinstance(content, dict) else None
             attributes = content.get("attributes") if isinstance(content, dict) else None
             self._parsed[text] = (str(name), attributes if isinstance(attributes, dict) else {})
@@ -274,7 +274,7 @@ def _read_directions(database: sqlite3.Connection, studies: Mapping[int, _Study]
     )
     for study_id, text in database.execute(query, (_METRIC_NAMES_KEY,)):
         if study_id in studies:
-            studies[study_id].metric_names = _parse_names(_load_json(text))
+            studies[study_id].metric_names = _parse_names(_find_json(text))
 
 
 def _read_trial_tables(
@@ -314,7 +314,7 @@ def _read_trial_tables(
             f" WHERE length(value_json) < 40 LIMIT {MAX_VALUES}"
         )
         for trial_id, key, text in database.execute(query):
-            number = find_number(_load_json(text))
+            number = find_number(_find_json(text))
             if trial_id in trials and number is not None:
                 trials[trial_id][1].attributes[str(key)] = number
 
@@ -373,7 +373,7 @@ def read_optuna_journal(path: Path) -> StudyContents | None:
     damaged = 0
     with path.open("rb") as file:
         for index, line in enumerate(iter(lambda: file.readline(_MAX_LINE_BYTES), b"")):
-            is_valid = line.endswith(b"\n") and journal.apply(_load_json(line))
+            is_valid = line.endswith(b"\n") and journal.apply(_find_json(line))
             if index == 0 and not is_valid:
                 return None
             damaged += line.endswith(b"\n") and not is_valid
@@ -526,9 +526,9 @@ def _parse_names(names: Any) -> list[str]:
     return [shorten_name(name) for name in names] if isinstance(names, list) else []
 
 
-def _load_json(text: Any) -> Any:
+def _find_json(text: Any) -> Any:
     try:
-        return json.loads(text)
+        return load_json(text)
     except (ValueError, TypeError, RecursionError):
         return None
 

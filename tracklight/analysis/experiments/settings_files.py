@@ -21,6 +21,7 @@ import msgspec
 
 from tracklight.errors import FormatError
 from tracklight.formats.hparams import HParamValue, iter_flattened
+from tracklight.util.parsing import load_json
 
 _MAX_HPARAMS = 1000
 _MAX_TEXT_CHARS = 500
@@ -71,7 +72,7 @@ def parse_settings(name: str, data: bytes) -> dict[str, HParamValue]:
         >>> parse_settings("hparams.yaml", b"optimizer: {lr: 1e-3}")
         {'optimizer/lr': 0.001}
     """
-    content = _parse(name, data.decode("utf-8", "replace"))
+    content = _parse(name, data)
     if not isinstance(content, Mapping):
         raise FormatError(
             "hparams.file_not_a_mapping", "the file is not a mapping of names to values"
@@ -87,13 +88,11 @@ def parse_settings(name: str, data: bytes) -> dict[str, HParamValue]:
     return hparams
 
 
-def _parse(name: str, text: str) -> Any:
+def _parse(name: str, data: bytes) -> Any:
     if not name.endswith(".json"):
-        return parse_yaml(text)
-    import json  # unlike msgspec, it accepts NaN and Infinity, which many programs write
-
+        return parse_yaml(data.decode("utf-8", "replace"))
     try:
-        return json.loads(text)
+        return load_json(data)
     except (ValueError, RecursionError) as error:
         raise FormatError("hparams.invalid_json", "invalid JSON: {error}", error=error) from None
 

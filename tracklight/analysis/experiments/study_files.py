@@ -10,7 +10,6 @@ still shown.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,6 +55,7 @@ from tracklight.logdir.discover import (
     is_ray_state,
 )
 from tracklight.types import StudyFile
+from tracklight.util.parsing import load_json
 
 # ---- Keras Tuner and Ray Tune
 
@@ -205,7 +205,7 @@ def read_ray_state(path: Path) -> tuple[dict[str, Status], Experiment]:
         state = entry[0] if isinstance(entry, list) and entry else entry
         if isinstance(state, str):
             try:
-                state = json.loads(state)
+                state = load_json(state)
             except (ValueError, RecursionError):
                 continue
         if isinstance(state, dict) and "trial_id" in state:
@@ -241,7 +241,7 @@ def read_ray_trial(
     last: dict[str, Any] = {}
     with results.open("rb") as file:
         for count, line in enumerate(file):
-            report = _load_json(line)
+            report = _load_line(line)
             if not isinstance(report, dict):
                 damaged += line.endswith(b"\n")  # the last line may not be complete yet
                 continue
@@ -282,7 +282,7 @@ def read_ray_trial(
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(_read_bytes(path))
+        content = load_json(_read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise FormatError("hparams.invalid_json", "invalid JSON: {error}", error=error) from None
     if not isinstance(content, dict):
@@ -306,9 +306,9 @@ def _check_size(path: Path) -> None:
         )
 
 
-def _load_json(line: bytes) -> Any:
+def _load_line(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return load_json(line)
     except (ValueError, RecursionError):
         return None
 
