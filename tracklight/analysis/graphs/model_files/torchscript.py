@@ -31,7 +31,7 @@ from tracklight.formats.checkpoints.torch_file import (
     load_pickle,
 )
 
-_MAX_NESTED_CALLS = 200
+_MAX_NESTED_CALLS = 100
 _MAX_NODES = 500_000
 _MAX_TEXT_CHARS = 200
 #: Attributes of classes in the source that list which tensors are trained, and which are not.
@@ -246,7 +246,8 @@ class _Interpreter:
             scope_of_call.variables[name] = scope_of_call.evaluate(default)
         scope_of_call.variables.update(zip(names, arguments, strict=False))
         scope_of_call.variables.update(keywords)
-        return scope_of_call.run(function.body) or _Literal("None")
+        result = scope_of_call.run(function.body)
+        return _Literal("None") if result is None else result
 
     def add_node(
         self, op: str, inputs: list[_Any], attributes: dict[str, str], scope: str, outputs: int = 1
@@ -480,7 +481,7 @@ class _Scope:
     def evaluate(self, node: ast.expr, outputs: int = 1) -> _Any:
         """Return the value of an expression; ``outputs`` is the number of results of a call."""
         if isinstance(node, ast.Name):
-            return self.variables.get(node.id) or _Literal(node.id)
+            return self.variables.get(node.id, _Literal(node.id))
         if isinstance(node, ast.Constant):
             return _Literal(repr(node.value)[:_MAX_TEXT_CHARS])
         if isinstance(node, ast.List):
