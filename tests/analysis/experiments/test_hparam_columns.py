@@ -1,12 +1,20 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
+import pytest
 
+from tests.index import logs
 from tracklight.analysis.experiments.columns import (
+    MetricReduction,
+    ReductionKind,
     build_hparam_columns,
     format_number,
+    read_metric_values,
+    reduce_points,
     should_use_log_scale,
 )
 from tracklight.analysis.experiments.importance import build_features
@@ -92,3 +100,35 @@ def test_numbers_are_written_as_in_javascript() -> None:
     values = [0.0, 2.0, -1.5, 1e-05, 1.25e-06, 1e-07, 1.5e-10, 1e20, 1e21, 1.5e300, 0.1, 100.0]
     texts = "0 2 -1.5 0.00001 0.00000125 1e-7 1.5e-10 100000000000000000000 1e+21 1.5e+300 0.1 100"
     assert [format_number(value) for value in values] == texts.split()
+
+
+@pytest.mark.parametrize(
+    ("reduction", "expected"),
+    [
+        (MetricReduction(), (1.0, 30)),
+        (MetricReduction("min"), (0.5, 10)),
+        (MetricReduction("max"), (3.0, 5)),
+        (MetricReduction("mean", count=2), (0.75, 30)),
+        (MetricReduction("mean", count=1), (1.0, 30)),
+        (MetricReduction("step", step=10), (0.5, 10)),
+        (MetricReduction("step", step=29), (0.5, 10)),
+        (MetricReduction("step", step=30), (1.0, 30)),
+    ],
+)
+def test_trials_of_files_are_reduced_like_curves_of_runs(
+    tmp_path: Path, reduction: MetricReduction, expected: tuple[float, float]
+) -> None:
+    points = ((0, math.inf), (5, 3.0), (10, 0.5), (30, 1.0))
+    assert reduce_points(points, reduction) == expected
+    logs.write(tmp_path, "run", b"".join(logs.point(*point) for point in points))
+    with closing(logs.open_catalog(tmp_path)) as log:
+        (value,), _ = read_metric_values(log, [("run", "loss")], reduction)
+    assert value == expected[0]
+
+
+@pytest.mark.parametrize("kind", ["last", "min", "max", "mean", "step"])
+def test_no_value_of_a_curve_without_points(kind: ReductionKind) -> None:
+    value, step = reduce_points((), MetricReduction(kind))
+    assert math.isnan(value) and math.isnan(step)
+    value, step = reduce_points(((7, math.nan),), MetricReduction(kind, step=7))
+    assert (math.isnan(value), step) == (True, 7)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.analysis.experiments.helpers import open_board
 from tests.index import logs
 from tracklight.dashboards.hparams import HParams
 from tracklight.dashboards.hparams.schemas import (
+    AxisScale,
     ExportRequest,
     FacetRequest,
     FacetsRequest,
@@ -27,6 +29,7 @@ from tracklight.dashboards.hparams.schemas import (
 from tracklight.errors import UsageError
 
 TRIALS = 60
+SCALES: list[AxisScale] = ["linear", "log", "quantile"]
 _random = np.random.default_rng(0)
 #: Numbers, texts, mixed values, and values that some trials do not have.
 CONFIGS: list[dict[str, Any]] = [
@@ -229,3 +232,76 @@ def test_new_trials_are_found(tmp_path: Path) -> None:
     logs.write(tmp_path, "b", logs.hparams({"lr": 2.0}))
     catalog.refresh()
     assert board.trials(TrialsRequest()).total == 2
+
+
+@pytest.fixture(scope="module")
+def mixed_board(tmp_path_factory: pytest.TempPathFactory) -> HParams:
+    """Two studies with values of several types, and trials that took 30, 20, 10 and 0 seconds."""
+    folder = tmp_path_factory.mktemp("mixed")
+    configs: list[dict[str, Any]] = [
+        {"flip": True, "size": "small", "mixed": 1.5},
+        {"flip": False, "size": 10.0, "mixed": True},
+        {"mixed": "auto", "size": "large"},
+    ]
+    for number, config in enumerate(configs):
+        last = logs.point(10, 10 * (number + 1), wall=1.7e9 + 10 * (3 - number))
+        name = f"{'late' if number == 2 else 'early'}/{number}"
+        logs.write(folder, name, logs.hparams(config) + last)
+    logs.write(folder, "late/3", logs.hparams({"mixed": 2.0}))
+    return open_board(folder)[1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (TrialFilter("hparam:flip", values=["true"]), {0}),
+        (TrialFilter("hparam:flip", values=["false"], blank=True), {1, 2, 3}),
+        (TrialFilter("hparam:size", values=["10", "large"]), {1, 2}),
+        (TrialFilter("hparam:mixed", values=["true", "auto"], blank=True), {1, 2}),
+        (TrialFilter("hparam:mixed", values=["1.5", "auto"]), {0, 2}),
+        (TrialFilter("study", values=["early"]), {0, 1}),
+        (TrialFilter("unknown", values=["early"]), {0, 1, 2, 3}),
+        (TrialFilter("metric:|loss", values=["20", "high"]), {1}),
+        (TrialFilter("metric:|none", values=["20"]), {0, 1, 2, 3}),
+        (TrialFilter("duration", range=(15, 25)), {1}),
+        (TrialFilter("start", range=(1.7e9 - 1, 1.7e9 + 1)), {0, 1, 2, 3}),
+        (TrialFilter("start", range=(0, 1)), set()),
+    ],
+)
+def test_filters_of_columns_of_other_types(
+    mixed_board: HParams, condition: TrialFilter, expected: set[int]
+) -> None:
+    names = mixed_board.sessions(SessionsRequest()).rows.names
+    page = mixed_board.trials(TrialsRequest(filters=[condition])).page
+    assert {int(names[row].rpartition("/")[2]) for row in page} == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [("duration", [3, 2, 1, 0]), ("-duration", [0, 1, 2, 3]), ("-unknown", [0, 1, 2, 3])],
+)
+def test_trials_are_sorted_by_time(mixed_board: HParams, key: str, expected: list[int]) -> None:
+    names = mixed_board.sessions(SessionsRequest()).rows.names
+    page = mixed_board.trials(TrialsRequest(sort=[key])).page
+    assert [int(names[row].rpartition("/")[2]) for row in page] == expected
+
+
+def test_facet_has_the_most_frequent_of_many_values(tmp_path: Path) -> None:
+    for number in range(303):
+        config = {"id": f"id {min(number, 301)}"}
+        logs.write(tmp_path, f"trial-{number}", logs.hparams(config))
+    board = open_board(tmp_path)[1]
+    columns = [FacetRequest("hparam:id"), FacetRequest("metric:|loss")]
+    (facet,) = board.facets(FacetsRequest(columns=columns)).facets
+    assert len(facet.categories) < 302
+    assert facet.categories[0] == "id 0"
+    assert facet.counts[facet.categories.index("id 301")] == 2
+
+
+def test_facet_of_a_column_without_numbers_is_empty(tmp_path: Path) -> None:
+    logs.write(tmp_path, "a", logs.hparams({"lr": math.nan}))
+    board = open_board(tmp_path)[1]
+    for scale in SCALES:
+        columns = [FacetRequest("hparam:lr", scale)]
+        (facet,) = board.facets(FacetsRequest(columns=columns, bins=4)).facets
+        assert facet.counts.tolist() == [0, 0, 0, 0]

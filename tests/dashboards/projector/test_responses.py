@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import io
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.dashboards.projector.conftest import NAMES, ROWS, Board
 from tracklight.analysis.embeddings.projections import DistanceMetric
+from tracklight.dashboards.projector import responses
 from tracklight.dashboards.projector.schemas import (
     ClusterRequest,
     ColumnFilter,
     ColumnHistogramsRequest,
+    EmbeddingFileRequest,
     EmbeddingRequest,
     HdbscanMethod,
     JobRequest,
@@ -17,7 +23,9 @@ from tracklight.dashboards.projector.schemas import (
     NeighborsRequest,
     PointRowsRequest,
     ProjectionRequest,
+    RegionsRequest,
     SearchRequest,
+    SimilarRequest,
     UploadRequest,
 )
 from tracklight.errors import UsageError
@@ -180,3 +188,52 @@ def test_histograms_are_of_the_points_that_pass_other_filters(board: Board) -> N
     assert filtered.counts["kind"] == np.bincount(kinds[in_range], minlength=4).tolist()
     with pytest.raises(UsageError, match='no column "gone"'):
         board.projector.histograms(ColumnHistogramsRequest(trees, values=["gone"]))
+
+
+def test_histograms_of_columns_of_the_other_kind_are_empty(board: Board, logdir: Path) -> None:
+    rows = ["nan\tx"] * ROWS
+    (logdir / "labels.tsv").write_text("height\tkind\n" + "\n".join(rows) + "\n")
+    board.catalog.refresh()
+    request = ColumnHistogramsRequest(
+        board.find("trees").id, ranges=["height", "kind"], values=["kind"], bins=3
+    )
+    counts = board.projector.histograms(request).counts
+    assert counts == {"height": [0, 0, 0], "kind": [ROWS]}
+
+
+def test_similar_points_within_a_selection(board: Board) -> None:
+    trees = board.find("trees").id
+    source = EmbeddingRequest(trees)
+    request = SimilarRequest(trees, source=source, text="elm", within=SOME_ROWS, count=100)
+    assert set(board.projector.similar(request).rows) == {4, 6, 7, 8}
+    request = SimilarRequest(trees, source=source, text="elm 5", within=bytes([1 << 5]))
+    assert board.projector.similar(request).rows.tolist() == [5]  # rather than nothing
+
+
+def test_layout_can_be_downloaded(board: Board) -> None:
+    trees = board.find("trees").id
+    layout = board.wait(board.projector.project(ProjectionRequest(trees, rows=SOME_ROWS)))
+
+    def read(**fields: Any) -> bytes:
+        request = EmbeddingFileRequest(trees, content="layout", job=layout.job.job, **fields)
+        return b"".join(board.projector.file(request).chunks)
+
+    array = np.load(io.BytesIO(read(format="npy")))
+    np.testing.assert_array_equal(array[:, 0], layout.coordinates[0])
+    header, *lines = read().decode().splitlines()
+    assert header.split("\t")[0] == "row"
+    assert [int(line.split("\t")[0]) for line in lines] == [4, 5, 6, 7, 8, 9]
+
+
+def test_long_files_are_sent_in_blocks(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = EmbeddingFileRequest(board.find("trees").id, content="labels")
+    whole = b"".join(board.projector.file(request).chunks)
+    monkeypatch.setattr(responses, "_BLOCK_ROWS", 7)
+    blocks = list(board.projector.file(request).chunks)
+    assert (len(blocks), b"".join(blocks)) == (9, whole)
+
+
+def test_points_without_labels_have_no_regions(board: Board) -> None:
+    job = board.projector.project(ProjectionRequest(board.find("loose").id))
+    board.wait(job)
+    assert board.projector.regions(RegionsRequest(job.job)).regions == []

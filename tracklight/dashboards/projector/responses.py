@@ -231,8 +231,10 @@ def make_similar_response(
     candidates = embedding.vectors.usable.copy()
     if request.within is not None:
         candidates &= decode_row_bits(request.within, embedding.row_count)
-    if source is embedding and len(source_rows) < np.count_nonzero(candidates):
-        candidates[source_rows] = False
+    if source is embedding:
+        others = candidates.copy()
+        others[source_rows] = False
+        candidates = others if others.any() else candidates
     rows = np.flatnonzero(candidates).astype(np.int32)
     vectors = embedding.vectors.values
     nearest, distances = query_nearest(vectors, query, request.count, request.metric, rows)
