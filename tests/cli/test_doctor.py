@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests import builders as b
+from tests.logdir.web_server import DeniedHandler, PlainHandler, serve_directory
+from tests.plugin.skeleton import register
 from tests.small_log import NAME
 from tracklight.cli import doctor, main
 from tracklight.cli.doctor import EXTRAS
+from tracklight.errors import BindError
+from tracklight.server.instances import bind_address
 
 
 @pytest.fixture(autouse=True)
@@ -131,10 +137,12 @@ def test_recognizes_other_unsupported_files(
         (folder / "host.op_profile.json").touch()
     (new / "host.xplane.pb").touch()
     (tmp_path / "logs" / "run-1.wandb").touch()
+    (tmp_path / "logs" / "metrics.csv").touch()
     _, findings = run_doctor(capfd, str(tmp_path / "logs"))
     texts = [text for _, text in findings]
     assert any("old TensorFlow profiler" in t and "old/plugins/profile/1 no" in t for t in texts)
     assert any("Weights & Biases run files: . " in text for text in texts)
+    assert any("CSVLogger" in text for text in texts)
 
 
 def test_counts_embeddings_and_captures(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -194,3 +202,55 @@ def test_mentions_restarts_only_where_possible(
     (text,) = [text for _, text in findings if "hidden" in text]
     assert cause in text
     assert ("restart" in text) == (len(files) > 1)
+
+
+def test_reports_what_is_missing_in_the_installation(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "PAGE_DIR", tmp_path)
+    monkeypatch.setitem(sys.modules, "tracklight.formats._scan", None)
+    with ExitStack() as stack:
+        with suppress(BindError):  # then another program listens there
+            stack.enter_context(bind_address("localhost", 6006))
+        assert main(["doctor", "--no-config"]) == 4
+    out = capfd.readouterr().out
+    assert "the web page is not built, so only the HTTP API is served" in out
+    assert "the event reader is not compiled, so large logs load slowly" in out
+    assert "port 6006 is in use" in out
+
+
+def test_lists_dashboards_of_other_packages(
+    small_logdir: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entries = "good = good_dashboard:Good\nbroken = good_dashboard:None_Such"
+    monkeypatch.syspath_prepend(register(tmp_path / "site", entries))
+    (tmp_path / "site/good_dashboard.py").write_text(
+        "class Good:\n    title = 'Good scalars'\n    plugins = ['scalars']\n"
+    )
+    assert main(["doctor", "--no-config", str(small_logdir)]) in (0, 4)
+    out = capfd.readouterr().out
+    assert 'dashboard "good" is provided by good_dashboard:Good' in out
+    assert 'dashboard "broken" is provided by good_dashboard:None_Such' in out
+    assert "Good scalars: 2 tags" in out
+
+
+@pytest.mark.parametrize("handler", [PlainHandler, DeniedHandler])
+def test_checks_logs_on_web_servers(
+    small_logdir: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    handler: type[PlainHandler],
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with serve_directory(small_logdir, handler) as server:
+        _, findings = run_doctor(capfd, server.url)
+    texts = [text.rstrip() for _, text in findings]
+    assert "remote: checked for changes every few seconds" in texts
+    if handler is PlainHandler:
+        assert any("event files (" in text for text in texts)
+    else:
+        problem = f'cannot list "{server.url}": the server denied access (403)'
+        assert f"{problem} check the permissions" in texts

@@ -97,6 +97,7 @@ def test_reads_any_range_of_file(server: WebServer, logdir: Path) -> None:
         for offset, size in [(0, 10), (500, 100), (20, 30), (len(data) - 5, 4096)]:
             assert file.read(offset, size) == data[offset : offset + size]
         assert file.read(len(data), 10) == b""
+        assert file.read(len(data) + 5000, 10) == b""
         assert file.read(5, 0) == b""
     assert HttpFileSystem().read(url, 900, 1 << 20) == data[900:]
 
@@ -200,6 +201,116 @@ def test_reports_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
         f'cannot list "http://{address}/logs": cannot connect to {address}'
     ]
     assert found.failed_directories == [f"http://{address}/logs"]
+
+
+class HeadlessHandler(NginxHandler):
+    """Only the response to a range has the size of a file."""
+
+    def do_HEAD(self) -> None:
+        self.send_error(501)
+
+
+class GzipHandler(NginxHandler):
+    """Responds to HEAD with the size of the compressed file."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", "10")
+        self.end_headers()
+
+
+@pytest.mark.parametrize("handler", [*HANDLERS, HeadlessHandler, GzipHandler])
+def test_size_of_a_file(logdir: Path, handler: type[PlainHandler]) -> None:
+    (logdir / "a/new").touch()
+    with serve_directory(logdir, handler) as server:
+        files = HttpFileSystem()
+        stats = [files.find_stat(f"{server.url}/a/{name}") for name in (NAME, "new")]
+        sizes = [None if stat is None else stat.size for stat in stats]
+        assert sizes[0] == (logdir / "a" / NAME).stat().st_size
+        assert sizes[1] == 0 or handler is GzipHandler
+        assert files.find_stat(f"{server.url}/a/none") is None
+
+
+class OtherRangeHandler(PlainHandler):
+    """Sends the start of a file, whatever is requested."""
+
+    def do_GET(self) -> None:
+        self.send_response(206)
+        self.send_header("Content-Range", "bytes 0-3/4")
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"data")
+
+
+class CutHandler(PlainHandler):
+    """Closes the connection before the end of a file."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b"data")
+        self.close_connection = True
+
+
+class FailingHandler(PlainHandler):
+    def do_GET(self) -> None:
+        self.send_error(503)
+
+
+@pytest.mark.parametrize(
+    ("handler", "message"),
+    [
+        (OtherRangeHandler, r"another range \(bytes 0-3/4\) than requested \(from byte 2\)"),
+        (CutHandler, "payload is not completed"),
+        (FailingHandler, "503"),
+        (DeniedHandler, r"denied access \(403\)"),
+    ],
+)
+def test_reports_what_cannot_be_read(
+    tmp_path: Path,
+    handler: type[PlainHandler],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "_RETRY_DELAYS_S", ())
+    with serve_directory(tmp_path, handler) as server:
+        with pytest.raises(OSError, match=message):
+            HttpFileSystem().read(f"{server.url}/file", 2, 500)
+
+
+class DeniedFileHandler(PlainHandler):
+    """Denies access to files; directories are listed in a charset that does not exist."""
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/"):
+            super().do_GET()
+        else:
+            self.send_error(403)
+
+    do_HEAD = do_GET
+
+    def send_header(self, keyword: str, value: str) -> None:
+        super().send_header(keyword, value.replace("charset=utf-8", "charset=unknown"))
+
+
+def test_reports_files_that_cannot_be_read(logdir: Path) -> None:
+    with serve_directory(logdir, DeniedFileHandler) as server:
+        found = discover_runs(f"{server.url}/a")
+    assert [*map(str, found.problems)] == [
+        f'cannot read "{server.url}/a/{NAME}": the server denied access (403)'
+    ]
+
+
+@pytest.mark.parametrize("handler", [PlainHandler, DeniedHandler])
+def test_whether_a_directory_exists(logdir: Path, handler: type[PlainHandler]) -> None:
+    """What cannot be read may exist: the problem is reported when the log is read."""
+    with serve_directory(logdir, handler) as server:
+        assert HttpFileSystem().exists(f"{server.url}/a/")
+        assert HttpFileSystem().exists(f"{server.url}/none/") == (handler is DeniedHandler)
 
 
 def parse(text: str, *, content_type: str = "text/html") -> list[tuple[str, bool]] | None:

@@ -259,7 +259,7 @@ class _Client:
                 data = await response.content.read(_MAX_LISTING_BYTES)
                 while not response.content.at_eof() and len(data) < _MAX_LISTING_BYTES:
                     data += await response.content.read(_MAX_LISTING_BYTES - len(data))
-            text = data.decode(response.charset or "utf-8", "replace")
+            text = _decode(data, response.charset or "utf-8")
             return ListingPage(str(response.url), kind.lower(), text)
 
     def _get_slots(self) -> asyncio.Semaphore:
@@ -482,6 +482,13 @@ def _check_is_file(response: aiohttp.ClientResponse, url: str) -> None:
     """Raise if the URL is a directory: servers redirect to the same URL with a trailing slash."""
     if response.url.path.endswith("/"):
         raise FileNotFoundError(errno.ENOENT, "is a directory", url)
+
+
+def _decode(data: bytes, charset: str) -> str:
+    try:
+        return data.decode(charset, "replace")
+    except (LookupError, UnicodeError):  # an unknown charset
+        return data.decode("utf-8", "replace")
 
 
 def _check_range(response: aiohttp.ClientResponse, offset: int) -> None:
