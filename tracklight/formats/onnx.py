@@ -189,17 +189,17 @@ def decode_onnx_elements(data: bytes | memoryview) -> NDArray[Any] | None:
     tensor = parse_onnx_tensor(data)
     shape = [size for size in tensor.shape or () if isinstance(size, int)]
     raw, texts, numbers = b"", [], []
-    for part in iter_fields(data, 0, len(data)):
-        content = bytes(data[part.start : part.end])
-        if part.number == _TENSOR_RAW:
-            raw = content
-        elif part.number == _TENSOR_TEXT:
-            texts.append(content)
-        elif part.number in _TENSOR_FIXED and part.wire_type == LENGTH_DELIMITED:
-            numbers += np.frombuffer(content, _TENSOR_FIXED[part.number]).tolist()
-        elif part.number in _TENSOR_VARINTS:
-            numbers += _iter_numbers(data, part)
     try:
+        for part in iter_fields(data, 0, len(data)):
+            content = bytes(data[part.start : part.end])
+            if part.number == _TENSOR_RAW:
+                raw = content
+            elif part.number == _TENSOR_TEXT:
+                texts.append(content)
+            elif part.number in _TENSOR_FIXED and part.wire_type == LENGTH_DELIMITED:
+                numbers += np.frombuffer(content, _TENSOR_FIXED[part.number]).tolist()
+            elif part.number in _TENSOR_VARINTS:
+                numbers += _iter_numbers(data, part)
         return _build_elements(tensor.dtype, shape, raw, texts, numbers)
     except (TypeError, ValueError, OverflowError):  # the file is damaged, or a rare type
         return None
