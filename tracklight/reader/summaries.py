@@ -43,6 +43,7 @@ from tracklight.logdir.access import ConfinedFiles, Root
 from tracklight.reader.log import Log
 from tracklight.types import TagInfo
 from tracklight.util.files import to_json_number
+from tracklight.util.html import format_count
 from tracklight.util.memory import format_bytes
 
 #: The selected tags of each selected run.
@@ -343,12 +344,15 @@ def _alert_object(alert: HealthAlert) -> dict[str, Any]:
 def iter_debugger_lines(summaries: dict[str, InspectedDump]) -> Iterator[str]:
     """Format summaries for a terminal."""
     for name, dump in summaries.items():
-        yield f"{escape_unprintable(name)}  ({dump.framework} {dump.version})".rstrip()
+        program = f"{dump.framework} {dump.version}".strip()
+        yield escape_unprintable(f"{name}  ({program})" if program else name)
         if dump.problem:
-            yield f"  {dump.problem}"
+            yield f"  {escape_unprintable(dump.problem)}"
+            yield ""
             continue
         if dump.steps:
-            yield f"  {dump.steps:,} steps of {dump.tensors:,} tensors"
+            tensors = format_count(dump.tensors, "tensor")
+            yield f"  {format_count(dump.steps, 'step')} of {tensors}"
         else:
             yield (
                 f"  {dump.executions:,} executions, {dump.graph_executions:,} graph executions, "
@@ -358,7 +362,8 @@ def iter_debugger_lines(summaries: dict[str, InspectedDump]) -> Iterator[str]:
         for alert in dump.alerts:
             counts[alert["kind"]] = counts.get(alert["kind"], 0) + 1
         listed = ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
-        yield f"  {len(dump.alerts):,} alerts{': ' + listed if listed else ''}"
+        alerts = format_count(len(dump.alerts), "alert")
+        yield f"  {alerts}: {listed}" if listed else f"  {alerts}"
         if dump.root_cause:
             yield f"  {escape_unprintable(dump.root_cause['message'])}"
             if dump.root_cause["hint"]:
