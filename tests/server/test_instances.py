@@ -4,6 +4,8 @@ import os
 import signal
 import stat
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import msgspec
@@ -13,7 +15,7 @@ from tests.index import logs
 from tests.server.server_process import serve
 from tests.server.waiting import wait_until
 from tracklight.server import instances
-from tracklight.server.instances import Instance, get_instances_dir, list_instances
+from tracklight.server.instances import Instance, get_instances_dir, is_alive, list_instances
 
 
 @pytest.fixture(autouse=True)
@@ -72,3 +74,56 @@ def test_closed_port_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     here = instances.socket.gethostname()
     closed = Instance(here, os.getpid(), 1, "http://localhost:1/", None, "logs", [], "/", 0.0)
     assert not instances.is_alive(closed)
+
+
+def make_instance(url: str) -> Instance:
+    host = instances.socket.gethostname()
+    return Instance(host, os.getpid(), 1, url, None, "logs", [], "/", 0.0)
+
+
+class AnyHandler(BaseHTTPRequestHandler):
+    """Responds with the status, header and body that the path says."""
+
+    def do_GET(self) -> None:
+        status, challenge, body = RESPONSES[self.path.split("/")[1]]
+        self.send_response(status)
+        self.send_header("www-authenticate", challenge)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+RESPONSES = {
+    "tracklight": (200, "", b'{"version": "1.0"}'),
+    "password": (401, 'Basic realm="tracklight"', b""),
+    "other": (200, "", b'{"status": "ok"}'),
+    "page": (200, "", b"<html>"),
+    "binary": (200, "", b"\xff\xfe"),
+    "router": (401, 'Basic realm="router"', b""),
+    "missing": (404, "", b""),
+    "failing": (500, "", b""),
+}
+
+
+def test_other_programs_on_the_port_are_not_alive() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), AnyHandler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        alive = [name for name in RESPONSES if is_alive(make_instance(f"{base}/{name}/"))]
+        server.shutdown()
+    assert alive == ["tracklight", "password"]
+
+
+def test_record_of_a_process_of_another_user_is_kept() -> None:
+    """It may run; whether it can be signaled does not matter."""
+    get_instances_dir().mkdir(parents=True)
+    instance = make_instance("http://localhost:1/")
+    for pid in (1, os.getpid()):
+        changed = msgspec.structs.replace(instance, pid=pid)
+        (get_instances_dir() / f"{pid}.json").write_bytes(msgspec.json.encode(changed))
+    assert list_instances() == []
+    assert len(list(get_instances_dir().iterdir())) == 2

@@ -18,6 +18,7 @@ from tracklight.logdir.access import parse_roots
 from tracklight.logdir.watch import Watcher
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
+from tracklight.server.run_table import run_files
 
 
 @pytest.fixture
@@ -102,6 +103,32 @@ def test_files_outside_the_run_are_not_read(client: TestClient, path: str) -> No
 def test_console_collapses_progress_bars(client: TestClient) -> None:
     lines = post(client, "console", run="base", path="train.log")["lines"]
     assert [text for _, _, text in lines] == ["100%", "\x1b[31merror\x1b[0m"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("first line\nsecond\nthird\n", ["third"]),
+        ("epoch\n10%\r20%\r30%\r40%\r50%", ["50%"]),
+    ],
+)
+def test_long_console_log_starts_at_a_whole_line(
+    client: TestClient, logdir: Path, monkeypatch: pytest.MonkeyPatch, text: str, shown: list[str]
+) -> None:
+    monkeypatch.setattr(run_files, "MAX_CONSOLE_BYTES", 12)
+    (logdir / "base/train.log").write_text(text)
+    response = post(client, "console", run="base", path="train.log")
+    assert [text for _, _, text in response["lines"]] == shown
+    assert response["is_truncated"] is True
+
+
+def test_large_files_are_not_downloaded(client: TestClient, logdir: Path) -> None:
+    with (logdir / "base/weights.bin").open("wb") as file:
+        file.truncate((512 << 20) + 1)  # without data on disk
+    params = {"run": "base", "path": "weights.bin"}
+    response = client.get("/api/v1/runs/file", params=params)
+    assert response.status_code == 404
+    assert '"weights.bin" has more than 512 MB; copy it' in response.json()["error"]["message"]
 
 
 def test_comparison_with_first_step_of_divergence(client: TestClient) -> None:

@@ -302,8 +302,8 @@ class RunFiles:
         with self._files.open(path) as file:
             file.seek(skipped)
             data = file.read(MAX_CONSOLE_BYTES)
-        if skipped:  # the first line is incomplete
-            data = data.partition(b"\n")[2]
+        if skipped:  # the first line, or the first state of a progress bar, is incomplete
+            data = data.partition(b"\n" if b"\n" in data else b"\r")[2]
         lines = parse_console(data.decode("utf-8", "replace"))
         shown = lines[-request.lines :]
         is_truncated = bool(skipped) or len(shown) < len(lines)
