@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.analysis.profiles.sample_captures import open_file, read_case
+from tests.analysis.profiles.trace_builder import DEVICE, EventSpec, make_trace
 from tracklight.analysis.profiles.roofline import (
     InstructionTime,
     compute_instruction_cost,
@@ -113,3 +116,54 @@ def test_formats_shapes_like_xla() -> None:
         format_shape(HloShape("", (), (HloShape("bfloat16", ()), HloShape("bool", (1,)))))
         == "(bf16[], pred[1])"
     )
+
+
+def test_kernels_of_libraries_are_the_matrix_products_in_program_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dots = [
+        HloInstruction(f"dot.{at}", "custom-call", id=at, target="__cublas$gemm") for at in (1, 2)
+    ]
+    other = HloInstruction("tanh", "tanh", id=3)
+    module = HloModule("m", 7, 1, (HloComputation("main", 1, 2, (*dots, other)),))
+    kernels = [
+        # Two launches with as many kernels as products, and one with another number.
+        *[(launch, at) for launch in (1, 2) for at in range(2)],
+        (3, 0),
+    ]
+    trace = make_trace(
+        *(
+            EventSpec(
+                DEVICE,
+                f"ampere_sgemm_{at}",
+                10 * launch + at,
+                10 * launch + at + 1,
+                {"hlo_op": "command_buffer", "program_id": 7, "correlation_id": launch},
+            )
+            for launch, at in kernels
+        ),
+        EventSpec(DEVICE, "memset", 50, 51, {"hlo_op": "command_buffer", "program_id": 7}),
+        EventSpec(DEVICE, "ampere_sgemm_0", 60, 61, {"hlo_op": "x", "program_id": 8}),
+    )
+    monkeypatch.setitem(vars(trace), "hlo_modules", (module,))
+    mapped = map_instructions(trace, list_programs(trace))
+    names = [mapped.instructions[at].instruction.name for at in mapped.instance]
+    assert dict(zip(mapped.events.tolist(), names, strict=True)) == {
+        0: "dot.1",
+        1: "dot.2",
+        2: "dot.1",
+        3: "dot.2",
+    }
+
+
+@pytest.mark.parametrize("opcode", ["all-reduce", "all-gather-start", "collective-permute"])
+def test_collectives_are_a_kind(opcode: str) -> None:
+    instruction = HloInstruction("it", opcode, id=1)
+    program = XlaProgram(HloModule("m", 1, 1, (HloComputation("c", 1, 1, (instruction,)),)))
+    assert classify_instruction(program, instruction) == "collective"
+
+
+def test_text_of_a_custom_call_names_its_target() -> None:
+    call = HloInstruction("call", "custom-call", HloShape("float32", ()), 1, target="cublas")
+    program = XlaProgram(HloModule("m", 1, 1, (HloComputation("c", 1, 1, (call,)),)))
+    assert any('custom_call_target="cublas"' in line.text for line in iter_program_lines(program))

@@ -8,9 +8,9 @@ facts from a file. Only the host is analyzed, which is all there is in a trace o
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from tracklight.analysis.profiles import attribute_time, compute_parents
 from tracklight.analysis.profiles.ops import ALLOCATION_NAMES, Op, OpSide, OpStats, parse_op_name
 from tracklight.analysis.profiles.trace import Trace
 from tracklight.types import Bool, Int64
+
+T = TypeVar("T")
 
 _EXECUTOR_EVENT = "ExecutorState::Process"
 _ITERATOR_EVENTS = frozenset(
@@ -69,6 +71,11 @@ class EventGraph:
             events, values = self.trace.get_int_args(key)
             self._int_args[key] = dict(zip(events.tolist(), values.tolist(), strict=True))
         return self._int_args[key]
+
+    def get_text_args(self, key: str) -> dict[int, str]:
+        """Return the values of a text argument by event."""
+        events, index, texts = self.trace.get_unique_text_args(key)
+        return {event: texts[at] for event, at in zip(events.tolist(), index.tolist(), strict=True)}
 
     def link(self, parent: int, child: int) -> None:
         self._children[parent].append(child)
@@ -213,19 +220,18 @@ def _assign_group(graph: EventGraph, root: int, groups: EventGroups) -> None:
 
 def _name_group(graph: EventGraph, root: int, number: int) -> str:
     words = [] if graph.get_name(root) in _IMPLICIT_ROOTS else [graph.get_name(root)]
-    graph_type = _find_ancestor_arg(graph, root, "graph_type")
+    graph_type = _find_ancestor_arg(graph, root, graph.get_text_args("graph_type"))
     if graph_type is not None:
-        words = [str(graph_type)]
+        words = [graph_type]
     for key in ("iter_num", "step_num"):
-        value = _find_ancestor_arg(graph, root, key)
+        value = _find_ancestor_arg(graph, root, graph.get_int_args(key))
         if value is not None:
             return " ".join([*words, str(value)])
     return " ".join([*words, str(number)])
 
 
-def _find_ancestor_arg(graph: EventGraph, event: int, key: str) -> int | None:
-    """Return an argument of an event or of its nearest ancestor that has it."""
-    values = graph.get_int_args(key)
+def _find_ancestor_arg(graph: EventGraph, event: int, values: Mapping[int, T]) -> T | None:
+    """Return the value of an event or of its nearest ancestor that has one."""
     return next((values[each] for each in graph.iter_ancestors(event) if each in values), None)
 
 
