@@ -594,7 +594,8 @@ def _build_device_tree(
         selected = select_below(nesting, _mask_name(trace, selection.below))
         row_of = np.full(len(trace) + 1, -1, np.int64)
         row_of[selected.events] = np.arange(len(selected.events))
-        launcher = np.where(launcher >= 0, row_of[nesting.events[launcher]], -1)
+        is_launched = launcher >= 0
+        launcher[is_launched] = row_of[nesting.events[launcher[is_launched]]]
         nesting = selected
     if selection.below or any(not trace.tracks[at].is_device for at in selection.tracks):
         kernels = kernels[launcher[kernels] >= 0]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.analysis.profiles.raw_captures import RawEvent, read_raw
 from tests.analysis.profiles.sample_captures import DATA, open_file
-from tests.analysis.profiles.trace_builder import EventSpec, make_trace
+from tests.analysis.profiles.trace_builder import DEVICE, EventSpec, make_trace
+from tracklight.analysis.profiles import calls
 from tracklight.analysis.profiles.calls import (
     CallSelection,
     CallTree,
@@ -187,3 +189,68 @@ def test_small_nodes_are_left_out() -> None:
     assert len(tree) == 101
     nodes = select_visible(tree.total_ps, tree.parent)
     assert [tree.names[at] for at in nodes] == ["main"]
+
+
+def make_launches() -> Trace:
+    """Two threads launch kernels on one stream, in two steps; nothing launched the last kernel."""
+    return make_trace(
+        EventSpec(0, "train#0", 0, 100, {"_r": 1, "step_num": 0}),
+        EventSpec(0, "forward", 10, 50),
+        EventSpec(0, "launch", 20, 21, {"correlation": 1}),
+        EventSpec(1, "copy", 30, 40),
+        EventSpec(1, "launch", 32, 33, {"correlation": 2}),
+        EventSpec(0, "train#1", 100, 200, {"_r": 1, "step_num": 1}),
+        EventSpec(0, "forward", 110, 150),
+        EventSpec(0, "launch", 120, 121, {"correlation": 3}),
+        EventSpec(DEVICE, "gemm", 25, 35, {"correlation": 1}),
+        EventSpec(DEVICE, "memcpy", 36, 40, {"correlation": 2}),
+        EventSpec(DEVICE, "gemm", 125, 145, {"correlation": 3}),
+        EventSpec(DEVICE, "memset", 150, 151),
+    )
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        ({}, {"gemm": 30, "memcpy": 4, "memset": 1}),
+        ({"below": "forward"}, {"gemm": 30}),
+        ({"below": "copy"}, {"memcpy": 4}),
+        ({"below": "unknown"}, {}),
+        ({"below": "unknown", "frames": "modules"}, {}),
+        ({"tracks": frozenset({0})}, {"gemm": 30}),
+        ({"tracks": frozenset({1})}, {"memcpy": 4}),
+        ({"tracks": frozenset({DEVICE})}, {"gemm": 30, "memcpy": 4, "memset": 1}),
+        ({"tracks": frozenset({1, DEVICE})}, {"memcpy": 4}),
+        ({"steps": (0, 0)}, {"gemm": 10, "memcpy": 4}),
+        ({"steps": (1, 1)}, {"gemm": 20, "memset": 1}),
+    ],
+)
+def test_device_time_of_a_selection(selection: dict[str, Any], expected: dict[str, int]) -> None:
+    tree = build(make_launches(), time_on="device", **selection)
+    has_children = set(tree.parent.tolist())
+    times: dict[str, int] = defaultdict(int)
+    for node, name in enumerate(tree.names):
+        if node not in has_children:
+            times[name] += int(tree.total_ps[node]) // 1_000_000
+    assert times == expected
+
+
+def test_python_frames_without_categories_have_a_sign() -> None:
+    trace = make_trace(
+        EventSpec(0, "$train.py:3 train", 0, 100),
+        EventSpec(0, "aten::mm", 10, 90),
+        EventSpec(0, "$model.py:7 forward", 20, 80),
+    )
+    rows = list_paths(build(trace, frames="python", by_track=False))
+    assert rows.keys() == {
+        ("$train.py:3 train",),
+        ("$train.py:3 train", "$model.py:7 forward"),
+    }
+
+
+def test_number_of_visible_nodes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "_MAX_NODES", 3)
+    events = [EventSpec(0, f"f{at}", 100 * at, 100 * at + 10 + at) for at in range(10)]
+    tree = build(make_trace(*events), by_track=False)
+    nodes = select_visible(tree.total_ps, tree.parent)
+    assert [tree.names[at] for at in nodes] == ["f7", "f8", "f9"]
