@@ -17,6 +17,7 @@ from tracklight.index import cache as cache_module
 from tracklight.index.cache import PackCache, SegmentStore, find_cache_folder
 from tracklight.index.catalog import Catalog
 from tracklight.index.event_file import POINT_BYTES, EventFile, EventFileReader
+from tracklight.index.pack import Pack
 from tracklight.logdir.access import parse_roots
 from tracklight.logdir.filesystem import LocalFileSystem, LocalHandle
 
@@ -281,3 +282,65 @@ def test_keeps_integers_exact(tmp_path: Path, store: Path) -> None:
     catalog = open_catalog(tmp_path / "logs", store)
     assert catalog.scalar("run", "count").value.tolist() == [big]
     catalog.close()
+
+
+@pytest.mark.in_process
+def test_small_packs_around_a_large_one_are_not_merged(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a file must stay in the order in which they were written."""
+    monkeypatch.setattr(cache_module, "_MAX_SMALL_PACKS", 2)
+    monkeypatch.setattr(cache_module, "_SMALL_PACK_BYTES", 10_000)
+    path = write(tmp_path / "logs", "live", points([0]))
+    read_and_store(tmp_path / "logs", store)
+    append(path, points(range(1, 3000)))
+    read_and_store(tmp_path / "logs", store)
+    for step in range(3000, 3005):
+        append(path, points([step]))
+        with counted_reads(monkeypatch) as sizes:
+            results = read_and_store(tmp_path / "logs", store)
+        assert sum(sizes) < 30_000 < path.stat().st_size
+    assert results == read_and_store(tmp_path / "logs", False)
+    assert len(packs(store)) <= 5
+
+
+@pytest.mark.in_process
+def test_pack_that_is_corrupt_when_it_is_merged_is_deleted(
+    tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_module, "_MAX_SMALL_PACKS", 2)
+    for run in ("one", "two"):
+        write(tmp_path / "logs", run, points(range(5)))
+        read_and_store(tmp_path / "logs", store)
+    broken, intact = packs(store)
+    content = broken.read_bytes()
+    broken.write_bytes(b.flip(content, len(content) // 4))  # a row
+    (segment,) = Pack(intact).list_segments()
+    PackCache(intact.parent).store([segment], 100)
+    assert broken not in packs(store)
+    assert len(packs(store)) == 2
+    for _ in range(2):
+        assert read_and_store(tmp_path / "logs", store) == read_and_store(tmp_path / "logs", False)
+
+
+def test_temporary_files_of_killed_processes_are_deleted(logdir: Path, store: Path) -> None:
+    read_and_store(logdir, store)
+    folder = packs(store)[0].parent
+    old, new = folder / "a.pack.part-1", folder / "b.pack.part-2"
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (1e9, 1e9))
+    read_and_store(logdir, store)
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_pack_that_was_deleted_is_read_from_the_log(
+    logdir: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may merge packs while this one lists them."""
+    read_and_store(logdir, store)
+    gone = packs(store)[0].with_name("0-1-1.pack")
+    list_packs = PackCache._list_packs
+    monkeypatch.setattr(PackCache, "_list_packs", lambda self: [gone, *list_packs(self)])
+    assert read_and_store(logdir, store) == read_and_store(logdir, False)

@@ -151,7 +151,9 @@ class PackCache:
             del used[others.pop(0)]
 
     def _merge_small_packs(self) -> None:
-        small = [path for path in self._list_packs() if _get_file_bytes(path) < _SMALL_PACK_BYTES]
+        """Merge the newest packs, up to a large one: the segments of a file must stay in order."""
+        newest = reversed(self._list_packs())
+        small = list(itertools.takewhile(_is_small, newest))[::-1]
         if len(small) <= _MAX_SMALL_PACKS:
             return
         chains: SegmentChains = {}
@@ -330,6 +332,10 @@ def _get_file_bytes(path: Path) -> int:
     with contextlib.suppress(OSError):
         return path.stat().st_size
     return 0
+
+
+def _is_small(pack: Path) -> bool:
+    return _get_file_bytes(pack) < _SMALL_PACK_BYTES
 
 
 def _get_mtime(path: Path) -> float:
