@@ -71,6 +71,20 @@ def test_numeric_and_boolean_columns():
 
 
 @pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(5, dtype=np.int8) - 3,
+        np.array([-128, 127, 0, 0, 1], np.int8),
+        np.array([-(2**63), 2**63 - 1, 0, 1, 2]),
+        np.array([2**63, 2**63 + 1, 2**64 - 1, 0, 5], np.uint64),
+        np.array([2**63, 2**63 + 1, 2**63 + 2, 2**63, 2**63], np.uint64),
+    ],
+)
+def test_columns_of_integers(values):
+    assert assign("id", columns={"id": values}) == [[f"id:{value}" for value in values.tolist()]]
+
+
+@pytest.mark.parametrize(
     ("rule", "expected"),
     [
         (Buckets(edges=[35, 60]), ["< 35", "[35, 60)", ">= 60", "[35, 60)"]),

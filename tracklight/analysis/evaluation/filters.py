@@ -119,7 +119,7 @@ def _factorize_integers(array: NDArray[Any]) -> Categorical:
     if array.dtype.kind == "b":
         return Categorical(["False", "True"], array.astype(np.int64))
     low, high = int(array.min()), int(array.max())
-    if high - low > _MAX_INTEGER_RANGE:
+    if high - low > _MAX_INTEGER_RANGE or high > np.iinfo(np.int64).max:
         return _factorize_sorted(array)
     offsets = array.astype(np.int64) - low
     used = np.zeros(high - low + 1, bool)
