@@ -274,3 +274,9 @@ def test_arbitrary_json_is_parsed_or_raises_format_error(described: object) -> N
     except FormatError:
         return
     assert all(graph.describe(node).parameters >= 0 for node in range(len(graph)))
+
+
+def test_names_that_are_not_unicode_can_be_shown() -> None:
+    layers = [layer("a\udcff", kind="InputLayer"), layer("b")]
+    graph = parse({"class_name": "Sequential", "config": {"name": "s", "layers": layers}})
+    assert list(graph.names) == ["a�", "b"]

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from tracklight.analysis.graphs import EdgeBuilder, Graph, NodeDetails, Shape, TensorSpec
 from tracklight.errors import FormatError
+from tracklight.util.parsing import load_json
 
 _MAX_NESTED_MODELS = 100
 _MAX_SEARCH_DEPTH = 100
@@ -35,7 +36,7 @@ def parse_keras(data: bytes) -> Graph:
         FormatError: The bytes are not the JSON of a Keras model.
     """
     try:
-        model = json.loads(data)
+        model = load_json(data)
     except (ValueError, RecursionError) as error:
         raise FormatError(
             "graphs.keras_not_json", "the model's description is not JSON: {error}", error=error

@@ -11,7 +11,6 @@ chooses the parser. `torch_parameters` completes graphs that PyTorch has logged.
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +26,7 @@ from tracklight.analysis.graphs import (
     WeightReader,
 )
 from tracklight.errors import FormatError, Message
+from tracklight.util.parsing import load_json
 
 #: The op of a node that stands for a tensor with weights, as in ONNX.
 INITIALIZER = "Initializer"
@@ -164,7 +164,7 @@ class ModelArchive:
             FormatError: It is not one.
         """
         try:
-            content = json.loads(self.read(name))
+            content = load_json(self.read(name))
         except (ValueError, RecursionError) as error:
             raise FormatError(
                 "graphs.member_not_json",
