@@ -103,3 +103,14 @@ export interface HeadColumn {
 
 export const MIN_COLUMN_WIDTH_PX = 56;
 export const MAX_COLUMN_WIDTH_PX = 600;
+
+const CHARACTER_PX = 7.5;
+
+/** Return the width of a column in which the longest name is not cut, within the limits. */
+export function fitNames(
+  names: readonly string[],
+  { padding, min, max }: Readonly<Record<'padding' | 'min' | 'max', number>>,
+): number {
+  const longest = names.reduce((length, name) => Math.max(length, name.length), 0);
+  return Math.round(Math.min(Math.max(longest * CHARACTER_PX + padding, min), Math.max(min, max)));
+}

@@ -321,6 +321,14 @@ describe('url', () => {
     stop(); // cancels the pending change of the history
   });
 
+  test('a link of TensorBoard opens its dashboard', () => {
+    const browser = new BrowserStub('?smoothing=0.9');
+    browser.location.hash = '#pr_curves';
+    expect(new PageUrl().search).toBe('smoothing=0.9&tab=pr_curves');
+    browser.location.search = '?tab=images';
+    expect(new PageUrl().search).toBe('tab=images');
+  });
+
   test('Back restores parameters and notifies their readers', async () => {
     const browser = new BrowserStub('?filter=a');
     const url = new PageUrl();

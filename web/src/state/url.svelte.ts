@@ -22,6 +22,9 @@ export class PageUrl implements UrlState {
 
   constructor() {
     this.#read();
+    // TensorBoard's links have the dashboard after the hash sign.
+    const tab = /^#(\w+)/.exec(location.hash)?.[1];
+    if (tab && !this.#values.has('tab')) this.#store('tab', tab);
   }
 
   /** Follow the browser's Back and Forward until the returned function is called. */

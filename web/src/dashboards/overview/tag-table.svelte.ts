@@ -26,6 +26,14 @@ export function getKindLabel(kind: string): string {
   return KIND_LABELS.get(kind) ?? kind;
 }
 
+/** Return the text of a description in Markdown without emphasis, code marks and link targets. */
+export function removeMarkdown(text: string): string {
+  return text
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/(\*\*|__|`|(?<!\w)[*_](?=\S))(.+?)\1/g, '$2')
+    .replace(/^#+ +/gm, '');
+}
+
 /** More runs in one sparkline would be illegible. */
 export const MAX_SPARKLINE_RUNS = 8;
 

@@ -125,7 +125,6 @@ export function isTextKind(kind: ColumnKind): boolean {
 }
 
 const DEFAULT_WIDTHS: Readonly<Record<string, number>> = {
-  name: 300,
   state: 104,
   start: 124,
   updated: 124,

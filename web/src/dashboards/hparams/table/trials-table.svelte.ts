@@ -6,6 +6,7 @@ import { downloadBlob, downloadImage, type ExportTable, toCsv } from '../../../c
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
 import type { SparklineSeries } from '../../../charts/Sparkline.svelte';
+import { fitNames } from '../../../components/data-table';
 import type { MenuItem } from '../../../components/MenuItems.svelte';
 import type { HParamsDashboard } from '../hparams-dashboard.svelte';
 import { type ColumnWidths, VIEW_TITLES } from '../hparams-settings';
@@ -123,9 +124,10 @@ export interface TrialTableColumn {
 const CHARACTER_WIDTH_PX = 7;
 const TITLE_PADDING_PX = 36;
 const [MIN_DEFAULT_WIDTH_PX, MAX_DEFAULT_WIDTH_PX] = [84, 170];
-const NAME_COLUMN_WIDTH_PX = 220;
-/** On phones, leaves space for the objective beside the name. */
-const NARROW_NAME_COLUMN_WIDTH_PX = 176;
+/** With the color of a row. */
+const NAME_PADDING_PX = 48;
+/** On phones, the minimum leaves space for the objective beside the name. */
+const [MIN_NAME_WIDTH_PX, MAX_NAME_WIDTH_FRACTION] = [176, 0.25];
 /** With space for a sparkline beside the number. */
 const OBJECTIVE_COLUMN_WIDTH_PX = 190;
 
@@ -133,21 +135,25 @@ interface TableLayoutOptions {
   readonly objectiveKey: string | null;
   readonly pinnedKeys: readonly string[];
   readonly widths: ColumnWidths;
-  /** Whether the window is that of a phone. */
-  readonly isNarrow: boolean;
+  readonly names: readonly string[];
+  readonly pageWidth: number;
 }
 
 /** Return the columns in table order: name, objective and pinned columns are sticky and come first. */
 export function layoutTableColumns(
   name: TrialColumn,
   columns: readonly TrialColumn[],
-  { objectiveKey, pinnedKeys, widths, isNarrow }: TableLayoutOptions,
+  { objectiveKey, pinnedKeys, widths, names, pageWidth }: TableLayoutOptions,
 ): TrialTableColumn[] {
   const isObjective = ({ key }: TrialColumn): boolean => key === objectiveKey;
   const isPinned = (column: TrialColumn): boolean =>
     !isObjective(column) && pinnedKeys.includes(column.key);
   const isScrolling = (column: TrialColumn): boolean => !isObjective(column) && !isPinned(column);
-  const nameWidth = isNarrow ? NARROW_NAME_COLUMN_WIDTH_PX : NAME_COLUMN_WIDTH_PX;
+  const nameWidth = fitNames(names, {
+    padding: NAME_PADDING_PX,
+    min: MIN_NAME_WIDTH_PX,
+    max: MAX_NAME_WIDTH_FRACTION * pageWidth,
+  });
   const getWidth = (column: TrialColumn): number => {
     const defaultWidth = column === name ? nameWidth : getDefaultWidth(column, isObjective(column));
     return widths.get(column.key) ?? defaultWidth;
