@@ -152,6 +152,8 @@ help:  ## Say what there is to make
 .make/chromium: | .make/installed
 	@{ command -v chromium-headless-shell || command -v chromium; } >/dev/null || \
 	    tools/debian.sh "browser tests need Chromium" chromium-headless-shell
+	@fc-list :lang=zh-cn 2>/dev/null | grep -q . || \
+	    tools/debian.sh "browser tests of the Chinese page need a Chinese font" fontconfig fonts-wqy-microhei
 	@touch $@
 
 .make/programs: | .make/installed .make/chromium

@@ -20,7 +20,12 @@ from tests.web.every_dashboard import (
     STORED_LANGUAGE,
     Dashboard,
 )
-from tests.web.page_checks import find_cut_labels, find_english, find_overlaps
+from tests.web.page_checks import (
+    find_cut_labels,
+    find_english,
+    find_overlaps,
+    has_chinese_font,
+)
 from tests.web.test_looks import find_violations_of_texts, overflows
 from tests.web.waiting import get_stable_text
 from tracklight.analysis.profiles.captures import make_capture_id
@@ -72,6 +77,7 @@ def test_dashboard_is_complete_and_fits_in_chinese(
     page = open_page("about:blank", width=WIDE_PX)
     dashboard.open(page, chinese_board, CHINESE)
     expect(page.locator("html")).to_have_attribute("lang", CHINESE)
+    assert has_chinese_font(page), "Install a Chinese font, such as fonts-wqy-microhei"
     scope = "html"
     for width in (WIDE_PX, PHONE_PX):
         page.set_viewport_size({"width": width, "height": 900})
