@@ -497,7 +497,7 @@ def start_deadline() -> Deadline:
         A deadline that several calls of `render_markdown` may share.
 
     Example:
-        >>> deadline = start_deadline()
+        >>> deadline = start_markdown_deadline()
         >>> cells = [render_markdown(text, deadline) for text in ("one", "*two*")]
     """
     return Deadline(_MAX_RENDER_S, time.thread_time)
