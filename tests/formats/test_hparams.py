@@ -44,3 +44,13 @@ def test_invalid_run_records_are_ignored() -> None:
     for content in (b"", b"[1]", b'{"pid": "x"}', b"\xff", b"[" * 100_000):
         assert hparams.parse_run_start(content) is None
     assert hparams.parse_run_start(b'{"pid": 3, "later": 1}') == hparams.RunStart(pid=3)
+
+
+def test_other_readers_see_the_status_of_tensorboard() -> None:
+    for status in hparams.Status:
+        content = contents_of(hparams.build_session_end(status))
+        found = hparams.parse_session_end_info(content)
+        assert found is not None
+        assert found.status is status
+        message = proto.HParamsPluginData.FromString(content)
+        assert message.session_end_info.status <= hparams.Status.RUNNING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from tests.analysis.experiments.helpers import open_board
 from tracklight import hparams as hp
-from tracklight.dashboards.hparams.schemas import SessionsRequest
+from tracklight.dashboards.hparams.schemas import SessionsRequest, TrialsRequest
 from tracklight.errors import LogError, MissingDependencyError, UsageError
 from tracklight.hparams.optuna_studies import SearchTrial, StudyMirror, follow_studies
 
@@ -187,3 +188,44 @@ def test_searches_with_the_same_trial_ids_stay_apart(tmp_path: Path) -> None:
     # The direction is that of the given study, not the default of the argument.
     goals = [board.sessions(SessionsRequest(study=it)).metrics[0].goal for it in ("a", "b")]
     assert goals == ["min", "max"]
+
+
+def test_infeasible_trials_and_results_without_a_number_are_no_success(tmp_path: Path) -> None:
+    def is_low(trial: optuna.trial.FrozenTrial) -> list[float]:
+        return [0.5 - trial.params["x"]]
+
+    def run(trial: SearchTrial) -> float:
+        return float("nan") if trial.number == 3 else float(trial["x"])
+
+    with warnings.catch_warnings():
+        # Experimental before Optuna 5, deprecated since.
+        warnings.simplefilter("ignore")
+        sampler = optuna.samplers.NSGAIISampler(seed=1, constraints_func=is_low)
+    study = hp.search(run, {"x": (0.0, 1.0)}, 12, sampler, tmp_path / "a", direction="minimize")
+    expected = [
+        2 if trial.number == 3 else 5 if trial.params["x"] < 0.5 else 1 for trial in study.trials
+    ]
+    assert {*expected} == {1, 2, 5}
+    board = open_board(tmp_path)[1]
+    assert board.sessions(SessionsRequest()).rows.status.tolist() == expected
+    assert board.trials(TrialsRequest(study="a")).best == study.best_trial.number
+
+
+def test_a_followed_study_has_the_status_and_values_of_its_trials(tmp_path: Path) -> None:
+    def run(trial: Any) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        trial.report(x, 0)
+        if trial.number == 1:
+            raise optuna.TrialPruned
+        trial.set_constraint("low", 0.5 - x)
+        return float(x)
+
+    url, study = create_study(tmp_path)
+    study.optimize(run, n_trials=8)
+    StudyMirror(url, tmp_path / "logs").refresh()
+    response = open_board(tmp_path / "logs")[1].sessions(SessionsRequest())
+    assert response.rows.status.tolist() == [
+        4 if it.number == 1 else 5 if it.params["x"] < 0.5 else 1 for it in study.trials
+    ]
+    # The result was reported already.
+    assert response.metrics[0].steps.tolist() == [0.0] * 8

@@ -64,13 +64,19 @@ class DatasetType(IntEnum):
 
 
 class Status(IntEnum):
-    """``SessionEndInfo.status``; the protocol has no PRUNED, which is a field of its own."""
+    """``SessionEndInfo.status``; PRUNED and INFEASIBLE are fields of their own in the protocol."""
 
     UNKNOWN = 0
     SUCCESS = 1
     FAILURE = 2
     RUNNING = 3
     PRUNED = 4
+    INFEASIBLE = 5
+    """It ended with a result that violates a constraint of the search."""
+
+
+#: TensorBoard hides sessions with a status that it does not know, so these are a success there.
+_OWN_STATUSES = {Status.PRUNED, Status.INFEASIBLE}
 
 
 class Interval(NamedTuple):
@@ -166,16 +172,12 @@ def build_session_start(
 
 
 def build_session_end(status: Status, *, wall_time: float = 0.0) -> Message:
-    """Build the value that says how a run ended.
-
-    TensorBoard hides sessions with a status that it does not know, so a pruned one is a success
-    there.
-    """
-    is_pruned = status is Status.PRUNED
+    """Build the value that says how a run ended."""
     message = proto.SessionEndInfo(
-        status=Status.SUCCESS if is_pruned else status,
+        status=Status.SUCCESS if status in _OWN_STATUSES else status,
         end_time_secs=wall_time,
-        pruned=is_pruned,
+        pruned=status is Status.PRUNED,
+        infeasible=status is Status.INFEASIBLE,
     )
     return _build_value(SESSION_END_TAG, proto.HParamsPluginData(session_end_info=message))
 
@@ -299,9 +301,11 @@ def parse_session_end_info(content: bytes) -> SessionEnd | None:
     message = _find_content("session_end_info", content)
     if message is None:
         return None
-    known = message.status in Status.__members__.values() and message.status != Status.PRUNED
+    known = message.status in Status.__members__.values() and message.status not in _OWN_STATUSES
     status = Status(message.status) if known else Status.UNKNOWN
-    return SessionEnd(Status.PRUNED if message.pruned else status, message.end_time_secs)
+    if message.pruned or message.infeasible:
+        status = Status.PRUNED if message.pruned else Status.INFEASIBLE
+    return SessionEnd(status, message.end_time_secs)
 
 
 def parse_experiment(content: bytes) -> Experiment | None:

@@ -127,6 +127,11 @@ class SearchTrial(Mapping[str, HParamValue]):
         """Log the final value of the objective, after the intermediate ones."""
         self.writer.scalar(self._metric, value, self._next_step)
 
+    def end(self, status: Status) -> None:
+        """Log how the trial ended."""
+        log_session_end(self.writer, status)
+        self.writer.close()
+
 
 def search(
     objective: Objective,
@@ -177,35 +182,32 @@ def search(
     description = f"The objective of the search ({study.direction.name.lower()})."
     _log_experiment(logdir, space, Metric(metric, description=description))
 
+    running: list[SearchTrial] = []
+
     def run_objective(optuna_trial: optuna.Trial) -> float:
         values = {
             name: suggest_value(optuna_trial, name, distribution)
             for name, distribution in distributions.items()
         }
         run_dir = os.path.join(os.fspath(logdir), f"trial-{optuna_trial.number:04}")
-        return _run_trial(objective, SearchTrial(values, optuna_trial, run_dir, metric))
-
-    study.optimize(run_objective, n_trials=n_trials, catch=catch)
-    return study
-
-
-def _run_trial(objective: Objective, trial: SearchTrial) -> float:
-    """Run a trial, and log whether it succeeded, was pruned by Optuna, or failed."""
-    from optuna import TrialPruned
-
-    log_hparams(trial.writer, {**trial}, f"trial-{trial.number:04}")
-    status = Status.FAILURE
-    try:
+        trial = SearchTrial(values, optuna_trial, run_dir, metric)
+        running.append(trial)
+        log_hparams(trial.writer, values, f"trial-{trial.number:04}")
         value = float(objective(trial))
         trial.finish(value)
-        status = Status.SUCCESS
         return value
-    except TrialPruned:
-        status = Status.PRUNED
-        raise
+
+    def end_trial(_study: optuna.Study, optuna_trial: optuna.trial.FrozenTrial) -> None:
+        while running:  # it may have failed before it had hyperparameters
+            running.pop().end(_get_status(optuna_trial))
+
+    try:
+        study.optimize(run_objective, n_trials=n_trials, catch=catch, callbacks=[end_trial])
     finally:
-        log_session_end(trial.writer, status)
-        trial.writer.close()
+        # Optuna calls no callback after an exception that ends the search.
+        for trial in running:
+            trial.end(Status.FAILURE)
+    return study
 
 
 def _log_experiment(logdir: PathLike, space: Space, metric: Metric) -> None:
@@ -335,10 +337,12 @@ def _find_domain(values: Any) -> Domain | None:
 
 _POLL_INTERVAL_S = 2.0
 _FINISHED_STATUSES = {
-    "COMPLETE": hparams.Status.SUCCESS,
-    "PRUNED": hparams.Status.PRUNED,
-    "FAIL": hparams.Status.FAILURE,
+    "COMPLETE": Status.SUCCESS,
+    "PRUNED": Status.PRUNED,
+    "FAIL": Status.FAILURE,
 }
+#: Before Optuna 5, a trial has no attribute `constraints`.
+_CONSTRAINTS_KEY = "constraints"
 _UNSAFE_NAME = re.compile(r"[^\w.=,+-]+")
 
 
@@ -474,11 +478,21 @@ class StudyMirror:
         if trial.state.is_finished():
             trial_file.is_finished = True
             ended = trial.datetime_complete.timestamp() if trial.datetime_complete else started
-            last_step = int(reported[-1][0]) + 1 if reported else 0
+            last_step, last_value = reported[-1] if reported else (-1, None)
             for tag, value in zip(metrics, trial.values or (), strict=False):
-                yield ended, last_step, summary.scalar(tag, value)
-            status = _FINISHED_STATUSES[trial.state.name]
-            yield ended, 0, hparams.build_session_end(status, wall_time=ended)
+                if value != last_value:  # a pruned trial has its last intermediate value
+                    yield ended, int(last_step) + 1, summary.scalar(tag, value)
+            yield ended, 0, hparams.build_session_end(_get_status(trial), wall_time=ended)
+
+
+def _get_status(trial: optuna.trial.FrozenTrial) -> Status:
+    """Return how a trial that has ended did so."""
+    status = _FINISHED_STATUSES[trial.state.name]
+    constraints = getattr(trial, "constraints", None)
+    if constraints is None:
+        constraints = dict(enumerate(trial.system_attrs.get(_CONSTRAINTS_KEY, ())))
+    is_infeasible = any(value > 0 for value in constraints.values())
+    return Status.INFEASIBLE if is_infeasible and status is Status.SUCCESS else status
 
 
 def _get_metric_names(study: optuna.Study) -> list[str]:

@@ -36,7 +36,8 @@ class Trial:
         group: Trials of the same group repeat the same hyperparameters.
         hparams: The hyperparameters by name. Numbers are floats, as they are stored.
         metrics: The metrics by name; metrics without a value are omitted.
-        status: ``"unknown"``, ``"success"``, ``"failure"``, ``"running"`` or ``"pruned"``.
+        status: ``"unknown"``, ``"success"``, ``"failure"``, ``"running"``, ``"pruned"``
+            or ``"infeasible"``.
         start_time: Start time; None if unknown.
         end_time: End time; None if it is running or unknown.
         study: The directory of the trials that this one can be compared with. Groups of different

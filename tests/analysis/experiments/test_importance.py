@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from tracklight.analysis.experiments.columns import build_hparam_columns
-from tracklight.analysis.experiments.importance import ImportanceResult, compute_importance
+from tracklight.analysis.experiments.importance import (
+    ImportanceResult,
+    build_features,
+    compute_importance,
+    estimate_directions,
+)
 from tracklight.analysis.experiments.sessions import Session
 from tracklight.formats.hparams import HParamValue
 
@@ -81,6 +86,16 @@ def test_noise_has_a_low_r2() -> None:
     trials = sample_trials(100, seed=4)
     found = compute(trials, np.random.default_rng(5).normal(size=100).tolist())
     assert found.r2 < 0.2
+
+
+def test_noise_hardly_has_a_direction() -> None:
+    rng = np.random.default_rng(9)
+    columns = [{f"h{n}": float(rng.uniform()) for n in range(6)} for _ in range(40)]
+    trials: list[dict[str, HParamValue]] = [{**it} for it in columns]
+    sessions = [Session(str(n), hparams, str(n)) for n, hparams in enumerate(trials)]
+    features = build_features(build_hparam_columns(sessions, []), np.arange(40))
+    found = [any(estimate_directions(features, rng.normal(size=40))) for _ in range(400)]
+    assert np.mean(found) < 0.08
 
 
 def test_diverged_sessions_count_as_the_worst() -> None:

@@ -62,7 +62,7 @@ def test_importance_is_summarized(board: HParams) -> None:
     assert [bar.name for bar in response.bars] == ["learning_rate", "dropout", "units"]
     assert [bar.direction for bar in response.bars] == [1, -1, 1]
     assert response.trust.level == "good"
-    start = "In 35 trials, Accuracy depends mostly on Learning rate ("
+    start = "In 35 trials, Accuracy depends most clearly on Learning rate ("
     assert response.summary.text.startswith(start)
     assert response.summary.code == "hparams.depends_on"
     assert response.trust.summary.code == "hparams.trust_good"
@@ -206,7 +206,9 @@ def test_display_names_are_used_in_sentences_and_files(tmp_path: Path) -> None:
     board = open_board(tmp_path)[1]
     importance = board.importance(ImportanceRequest(metric="test|loss"))
     assert importance.bars[0].label == "Learning rate"
-    assert importance.summary.text.startswith("In 20 trials, Loss depends mostly on Learning rate")
+    assert importance.summary.text.startswith(
+        "In 20 trials, Loss depends most clearly on Learning rate"
+    )
     for file_format in ("csv", "json", "latex", "markdown"):
         content = board.export(ExportRequest(format=file_format)).content.decode()  # type: ignore[arg-type]
         for heading in ("Learning rate", "train/Loss", "test/Loss"):

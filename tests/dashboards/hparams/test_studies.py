@@ -53,7 +53,7 @@ def test_importance_is_computed_within_a_study(tmp_path: Path) -> None:
     assert [bar.name for bar in cnn.bars] == ["lr", "kernel"]
     assert cnn.bars[0].importance > 0.9
     assert cnn.trust.sessions == 30
-    assert cnn.summary.text.startswith("In 30 trials of cnn, loss depends mostly on lr (")
+    assert cnn.summary.text.startswith("In 30 trials of cnn, loss depends most clearly on lr (")
     lstm = board.importance(ImportanceRequest(metric="|loss", study="lstm"))
     assert [bar.name for bar in lstm.bars] == ["lr"]
 

@@ -156,6 +156,44 @@ def test_only_completed_trials_are_ranked(
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+@pytest.mark.parametrize("is_of_sampler", [True, False])
+@STORAGES
+def test_infeasible_trials_are_not_the_best(
+    tmp_path: Path, open_storage: OpenStorage, file: str, is_of_sampler: bool
+) -> None:
+    """Samplers of Optuna 4 store a list of constraints; `Trial.set_constraint` one by name."""
+
+    def rank(trial: Any) -> float:
+        x = trial.suggest_float("x", -5, 5)
+        if not is_of_sampler:
+            trial.set_constraint("near zero", 1.5 - abs(x))
+            trial.set_constraint("always met", -1.0)
+        return float(x**2)
+
+    study = optuna.create_study(
+        storage=open_storage(tmp_path / file), sampler=optuna.samplers.RandomSampler(seed=2)
+    )
+    if is_of_sampler:
+        plain = optuna.create_study()
+        plain.optimize(rank, n_trials=30)
+        trials = plain.trials
+        for it in trials:
+            it.system_attrs["constraints"] = [-1.0, 1.5 - abs(it.params["x"])]
+        study.add_trials(trials)
+    else:
+        study.optimize(rank, n_trials=30)
+    board = open_board(tmp_path)[1]
+    response = board.trials(TrialsRequest())
+    trials = study.trials
+    assert response.best == response.page[0] == study.best_trial.number
+    assert trials[response.best].value > 2 > min(it.value for it in trials)
+    infeasible = [max(it.constraints.values(), default=-1) > 0 for it in trials]
+    rows = board.sessions(SessionsRequest()).rows
+    assert [it == 5 for it in rows.status.tolist()] == infeasible
+    assert board.importance(ImportanceRequest(metric="|objective")).trust.sessions == len(trials)
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 @STORAGES
 def test_several_objectives_have_their_names_and_directions(
     tmp_path: Path, open_storage: OpenStorage, file: str

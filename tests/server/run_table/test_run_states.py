@@ -42,18 +42,20 @@ def test_runs_with_a_start_and_no_end() -> None:
 
 def test_recorded_ends_count_unless_the_run_goes_on() -> None:
     builder = LogBuilder()
-    for name in ("ok", "failed", "session", "failed_session", "resumed"):
+    for name in ("ok", "failed", "session", "failed_session", "pruned", "resumed"):
         builder.add(name, {"lr": 1}, times=(NOW - HOUR, NOW - 10))
     builder.end("ok", wall_time=NOW - 10)
     builder.end("failed", failed=True, error="ValueError: boom", wall_time=NOW - 10)
     builder.end_session("session", Status.SUCCESS, NOW - 10)
     builder.end_session("failed_session", Status.FAILURE, NOW - 10)
+    builder.end_session("pruned", Status.PRUNED, NOW - 10)
     builder.end("resumed", wall_time=NOW - 0.5 * HOUR)
     assert get_states(builder) == {
         "ok": "finished",
         "failed": "crashed",
         "session": "finished",
         "failed_session": "crashed",
+        "pruned": "finished",
         "resumed": "running",
     }
     error = builder.build().get_column("error")

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,8 +159,8 @@ MAX_BINS = 24
 
 #: A direction is reported if the slope of ranks is at least this, ...
 _MIN_SLOPE = 0.1
-#: ... and this many times its standard error.
-_MIN_STANDARD_ERRORS = 2.0
+#: ... and chance alone gives a direction to any of the features this often at most.
+_MAX_FALSE_PROBABILITY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +254,9 @@ def estimate_directions(features: Sequence[Feature], target: Float64) -> list[in
     residuals = target_ranks - ranks @ slopes
     variance = np.sum(residuals**2) / (len(target) - len(ordered) - 1)
     errors = np.sqrt(np.maximum(variance * np.diag(inverse), 1e-12))
+    min_errors = NormalDist().inv_cdf(1 - _MAX_FALSE_PROBABILITY / 2 / len(ordered))
     for index, slope, error in zip(ordered, slopes.tolist(), errors.tolist(), strict=True):
-        if abs(slope) >= _MIN_SLOPE and abs(slope) >= _MIN_STANDARD_ERRORS * error:
+        if abs(slope) >= _MIN_SLOPE and abs(slope) >= min_errors * error:
             directions[index] = 1 if slope > 0 else -1
     return directions
 

@@ -46,6 +46,8 @@ _LOCK_TIMEOUT_S = 5.0
 #: A hostile schema can make a query run forever.
 _QUERY_TIMEOUT_S = 60.0
 _METRIC_NAMES_KEY = "study:metric_names"
+#: A list of all constraints, or, since Optuna 5, one number for each name after a colon.
+_CONSTRAINTS_KEY = "constraints"
 _TABLES = {"studies", "trials", "trial_params", "trial_values"}
 
 _STATES = {
@@ -77,6 +79,12 @@ class _Trial:
     """Intermediate values by step."""
     attributes: dict[str, float] = field(default_factory=dict)
     """The numbers among the user attributes."""
+    is_infeasible: bool = False
+    """Whether a constraint is above zero."""
+
+    def get_status(self) -> Status:
+        is_infeasible = self.is_infeasible and self.state == "COMPLETE"
+        return Status.INFEASIBLE if is_infeasible else _STATES[self.state]
 
 
 @dataclass(slots=True)
@@ -122,7 +130,7 @@ def _build_trial(trial: _Trial, tags: list[str], digits: int) -> StoredTrial:
     return StoredTrial(
         name=f"trial-{trial.number:0{digits}}",
         hparams=trial.params,
-        status=_STATES[trial.state],
+        status=trial.get_status(),
         start_time=trial.start_time,
         end_time=trial.end_time,
         curves=curves,
@@ -317,6 +325,24 @@ def _read_trial_tables(
             number = find_number(_find_json(text))
             if trial_id in trials and number is not None:
                 trials[trial_id][1].attributes[str(key)] = number
+    if _list_columns(database, "trial_system_attributes"):
+        query = (
+            f"SELECT trial_id, key, substr(value_json, 1, {_MAX_JSON_CHARS})"
+            f" FROM trial_system_attributes WHERE key = ? OR key LIKE ? LIMIT {MAX_VALUES}"
+        )
+        for trial_id, key, text in database.execute(
+            query, (_CONSTRAINTS_KEY, f"{_CONSTRAINTS_KEY}:%")
+        ):
+            if trial_id in trials:
+                trials[trial_id][1].is_infeasible |= _is_violated(str(key), _find_json(text))
+
+
+def _is_violated(key: str, value: Any) -> bool:
+    """Return whether a system attribute is a constraint that its trial violates."""
+    if key.partition(":")[0] != _CONSTRAINTS_KEY:
+        return False
+    numbers = map(find_number, value if isinstance(value, list) else [value])
+    return any(number is not None and number > 0 for number in numbers)
 
 
 def _list_columns(database: sqlite3.Connection, table: str) -> set[str]:
@@ -409,7 +435,7 @@ class _Journal:
             self._set_state,
             self._set_intermediate_value,
             self._set_user_attributes,
-            self._ignore,  # system attribute of a trial
+            self._set_system_attributes,
             self._ignore,  # discarded trials, which Optuna ignores as well
         )
 
@@ -468,6 +494,7 @@ class _Journal:
             distribution = str(record["distributions"][name])
             _set_param(study, trial, name, value, distribution, self._distributions)
         self._add_attributes(trial, record.get("user_attrs") or {})
+        self._check_constraints(trial, record.get("system_attrs") or {})
 
     def _find_open_trial(self, record: dict[str, Any]) -> tuple[_Study, _Trial] | None:
         """Return a trial that has not ended; ended ones do not change any more."""
@@ -509,6 +536,15 @@ class _Journal:
         pair = self._find_open_trial(record)
         if pair is not None:
             self._add_attributes(pair[1], record["user_attr"])
+
+    def _set_system_attributes(self, record: dict[str, Any]) -> None:
+        pair = self._find_open_trial(record)
+        if pair is not None:
+            self._check_constraints(pair[1], record["system_attr"])
+
+    def _check_constraints(self, trial: _Trial, attributes: Mapping[str, Any]) -> None:
+        if any(_is_violated(str(key), value) for key, value in attributes.items()):
+            trial.is_infeasible = True
 
     def _add_attributes(self, trial: _Trial, attributes: Mapping[str, Any]) -> None:
         for name, value in attributes.items():

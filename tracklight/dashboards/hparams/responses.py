@@ -228,11 +228,16 @@ class SessionTable:
 
     @cached_property
     def is_rankable(self) -> Bool:
-        """Which rows are compared by their values: not those that were pruned, failed or still run.
+        """Which rows can be the best: those that are completed, and not infeasible."""
+        return np.isin(self._statuses, (Status.UNKNOWN, Status.SUCCESS))
+
+    @cached_property
+    def is_completed(self) -> Bool:
+        """Which rows have a result: not those that were pruned, failed or still run.
 
         A row without a status counts.
         """
-        return np.isin(self._statuses, (Status.UNKNOWN, Status.SUCCESS))
+        return np.isin(self._statuses, (Status.UNKNOWN, Status.SUCCESS, Status.INFEASIBLE))
 
     def get_times(self) -> tuple[Float64, Float64, Float64]:
         """Return when each row started, ended and last logged a value; NaN if unknown."""
@@ -466,10 +471,11 @@ def make_importance_response(
 ) -> ImportanceResponse:
     """Return the importance of every hyperparameter that differs between the rows.
 
-    As in Optuna, trials that were pruned, failed or are still running do not count.
+    As in Optuna, trials that were pruned, failed or are still running do not count, and those that
+    violate a constraint do.
     """
     column = table.read_metric(table.get_metric(request.metric))
-    rows = rows[~np.isnan(column.steps[rows]) & table.is_rankable[rows]]
+    rows = rows[~np.isnan(column.steps[rows]) & table.is_completed[rows]]
     studies = table.list_studies(rows)
     problem = None
     if len(studies) > 1:
@@ -533,7 +539,7 @@ def _summarize(
     ]
     return Message.format(
         "hparams.depends_on",
-        "In {scope}, {metric} depends mostly on {causes}.",
+        "In {scope}, {metric} depends most clearly on {causes}.",
         scope=scope,
         metric=metric.label,
         causes=_join_messages(causes),

@@ -177,11 +177,11 @@ class SessionRows(msgspec.Struct):
     """Sessions, or groups of sessions. Times are in seconds since 1970, NaN if unknown.
 
     ``indices`` are the indices of the rows in the table. ``groups`` are indices into
-    ``group_names``. ``status`` is 0 for unknown, 1 for success, 2 for failure, 3 for running
-    and 4 for pruned. ``source`` is 0 for records, 1 for a settings file and 2 for a study file, as
-    of Optuna, whose trials may have no runs. ``studies`` are indices into the studies
-    of the response. ``last_logged`` is the time of the newest point. ``sessions`` are the members
-    of each group, null if each row is a session.
+    ``group_names``. ``status`` is 0 for unknown, 1 for success, 2 for failure, 3 for running,
+    4 for pruned and 5 for infeasible. ``source`` is 0 for records, 1 for a settings file and 2 for
+    a study file, as of Optuna, whose trials may have no runs. ``studies`` are indices into the
+    studies of the response. ``last_logged`` is the time of the newest point. ``sessions`` are the
+    members of each group, null if each row is a session.
     """
 
     indices: Int32

@@ -131,7 +131,7 @@ class RecordReader:
         ends = {
             run: RunEnd(end.status == Status.FAILURE, "", end.wall_time)
             for run, end in _parse_all(read(SESSION_END_TAG), self._session_ends).items()
-            if end.status in (Status.SUCCESS, Status.FAILURE)
+            if end.status not in (Status.UNKNOWN, Status.RUNNING)
         }
         ends |= _parse_all(read(RUN_END_TAG), self._ends)
         started = runs_with[RUN_START_TAG] | runs_with[SESSION_START_TAG]

@@ -47,6 +47,7 @@ import {
   type Trials,
 } from './model/trials';
 import {
+  listCompletedRows,
   listRankedRows,
   NAME_KEY,
   readMetrics,
@@ -201,8 +202,12 @@ export class HParamsDashboard {
   readonly committedRows: Int32Array = $derived.by(() =>
     listMaskRows(applyFilters(this.trials, this.settings.filters.value, this.#runFilterMask)),
   );
-  /** Those of them that completed. */
-  readonly rankedRows: Int32Array = $derived.by(() => this.#listRankedRows(this.committedRows));
+  /** Those of them that have a result. */
+  readonly completedRows: Int32Array = $derived.by(() =>
+    this.data ? listCompletedRows(this.committedRows, this.data.rows.status) : this.committedRows,
+  );
+  /** Those of them that can be the best. */
+  readonly rankedRows: Int32Array = $derived.by(() => this.#listRankedRows(this.completedRows));
   /** Computed in slices after the plots are drawn, because it takes longer. */
   insights = $state.raw<Insights | null>(null);
   readonly bestRow: number | null = $derived.by(() => {

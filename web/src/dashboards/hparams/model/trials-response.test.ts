@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 
 import type { HParamCells, MetricCells, SessionRows, SessionsResponse } from '../../../api/schemas';
 import { formatRawValue, formatTrialValue } from './trials';
-import { applyTrialsUpdate, listRankedRows, readMetrics, readTrials } from './trials-response';
+import {
+  applyTrialsUpdate,
+  listCompletedRows,
+  listRankedRows,
+  readMetrics,
+  readTrials,
+} from './trials-response';
 import { applyFilters, type ColumnFilter, listMaskRows } from './trial-filters';
 
 function makeRows(
@@ -205,8 +211,10 @@ test('an update without changes keeps the rows', () => {
   expect(merged.revision).toBe('5');
 });
 
-test('trials that were pruned, failed or are running are not ranked', () => {
-  const [unknown, success, failure, running, pruned] = [0, 1, 2, 3, 4];
-  const status = Uint8Array.of(success, pruned, failure, unknown, running, success);
-  expect([...listRankedRows(Int32Array.of(5, 4, 3, 2, 1), status)]).toEqual([5, 3]);
+test('trials that were pruned, failed or are running have no result, infeasible ones no rank', () => {
+  const [unknown, success, failure, running, pruned, infeasible] = [0, 1, 2, 3, 4, 5];
+  const status = Uint8Array.of(success, pruned, failure, unknown, running, success, infeasible);
+  const rows = Int32Array.of(6, 5, 4, 3, 2, 1);
+  expect([...listRankedRows(rows, status)]).toEqual([5, 3]);
+  expect([...listCompletedRows(rows, status)]).toEqual([6, 5, 3]);
 });

@@ -27,17 +27,20 @@ export const NAME_KEY = 'name';
 export const STATUS_KEY = 'status';
 export const START_KEY = 'start';
 export const DURATION_KEY = 'duration';
-const STATUSES = ['unknown', 'success', 'failure', 'running', 'pruned'];
+const STATUSES = ['unknown', 'success', 'failure', 'running', 'pruned', 'infeasible'];
 const STATUS_LABELS = [
   m.statusUnknown,
   m.statusSuccess,
   m.statusFailure,
   m.statusRunning,
   m.statusPruned,
+  m.statusInfeasible,
 ];
 export const PRUNED_STATUS = 4;
 /** Unknown and success: other trials have no final value, so they are not ranked. */
 const RANKED_STATUSES = [0, 1];
+/** Trials that violate a constraint have a value, but cannot be the best. */
+const COMPLETED_STATUSES = [...RANKED_STATUSES, 5];
 /** A value of `SessionRows.source`. */
 const STUDY_FILE_SOURCE = 2;
 
@@ -89,9 +92,14 @@ export function readMetrics({ metrics }: SessionsResponse): TrialMetric[] {
   }));
 }
 
-/** Return the trials among `rows` that can be the best, without pruned, failed and running ones. */
+/** Return the trials among `rows` that can be the best: completed, and not infeasible. */
 export function listRankedRows(rows: Int32Array, status: Uint8Array): Int32Array {
   return rows.filter((row) => RANKED_STATUSES.includes(status[row] ?? 0));
+}
+
+/** Return the trials among `rows` with a result: neither pruned nor failed nor running. */
+export function listCompletedRows(rows: Int32Array, status: Uint8Array): Int32Array {
+  return rows.filter((row) => COMPLETED_STATUSES.includes(status[row] ?? 0));
 }
 
 export function makeMetricKey(key: string): string {
