@@ -241,6 +241,10 @@ class EmptyGraphError(FormatError):
     """A graph was logged without any nodes, as `trace_export` does when nothing was traced."""
 
 
+class EmbeddingSizeError(FormatError):
+    """A matrix has too few vectors, or too short ones, to be projected."""
+
+
 class GraphFileError(FormatError):
     """A file has no graph, or its format is not supported."""
 

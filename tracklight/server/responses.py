@@ -335,6 +335,13 @@ _STATUS_BY_ERROR: dict[type[Exception], tuple[int, Message]] = {
         422,
         Message("hints.format", "The file is damaged, or it is not of the type its name suggests."),
     ),
+    errors.EmbeddingSizeError: (
+        422,
+        Message(
+            "hints.embedding_size",
+            "The file is not damaged. Use at least two vectors of at least two numbers.",
+        ),
+    ),
     errors.EmptyGraphError: (
         422,
         Message(

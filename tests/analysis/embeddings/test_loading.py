@@ -45,8 +45,8 @@ def test_flattens_further_dimensions() -> None:
     ("array", "message"),
     [
         (np.zeros(3), r"has the shape \[3\]; vectors need two dimensions"),
-        (np.zeros((1, 3)), '"a" has 1 rows; at least 2 vectors'),
-        (np.zeros((0, 3)), '"a" has 0 rows'),
+        (np.zeros((1, 3)), 'vectors in "a": 1; at least 2'),
+        (np.zeros((0, 3)), 'vectors in "a": 0;'),
         (np.zeros((3, 1)), "vectors of length 1; at least 2"),
         (np.zeros((3, 0)), "vectors of length 0"),
         (np.zeros((3, 3), complex), "type complex128; vectors must be numbers"),

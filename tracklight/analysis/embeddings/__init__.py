@@ -28,7 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracklight.analysis.embeddings.metadata import LabelColumn, make_label_column, read_metadata
-from tracklight.errors import FormatError, Message, TracklightError, UsageError
+from tracklight.errors import (
+    EmbeddingSizeError,
+    FormatError,
+    Message,
+    TracklightError,
+    UsageError,
+)
 from tracklight.formats.checkpoints import TsvFile, open_tensor_file, read_raw_vectors
 from tracklight.formats.checkpoints.tensor_file import LabelColumns, TensorFile, get_file_size
 from tracklight.formats.checkpoints.tf_checkpoint import TensorFlowCheckpoint
@@ -281,14 +287,14 @@ def make_vectors(array: NDArray[Any], name: str) -> Vectors:
     rows = array.shape[0]
     values = np.ascontiguousarray(array.reshape(rows, -1) if array.size else array, np.float32)
     if rows < 2:
-        raise FormatError(
+        raise EmbeddingSizeError(
             "embeddings.too_few_vectors",
-            '"{name}" has {rows} rows; at least 2 vectors are needed',
+            'vectors in "{name}": {rows}; at least 2 are needed',
             name=name,
             rows=rows,
         )
     if values.ndim != 2 or values.shape[1] < 2:
-        raise FormatError(
+        raise EmbeddingSizeError(
             "embeddings.too_short_vectors",
             '"{name}" has vectors of length {length}; at least 2 are needed',
             name=name,

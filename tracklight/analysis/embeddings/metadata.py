@@ -40,8 +40,10 @@ _MAX_WORDS = 3
 _NAMING_SAMPLE_SIZE = 50_000
 #: A word that is in at least this share of a cluster is its whole name.
 _DOMINANT_SHARE = 0.6
-#: Words must be this much more frequent in a cluster than elsewhere.
+#: Words must be this much more frequent in a cluster than in all.
 _MIN_LIFT = 1.3
+#: The probability that any word of a cluster is a part of its name by chance.
+_MAX_FALSE_PROBABILITY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +303,9 @@ def name_clusters(
 ) -> list[list[str]]:
     """Return a few words for each cluster that are frequent in its labels and rare elsewhere.
 
+    A cluster without such words has no name: words are in most of its labels, or significantly
+    more frequent than in all.
+
     Args:
         clusters: The cluster of each row, -1 for none.
         columns: The labels.
@@ -317,9 +322,15 @@ def name_clusters(
     for cluster_counts in counts:
         all_counts.update(cluster_counts)
     return [
-        _choose_words(cluster_counts, size, all_counts, len(rows)) or list(labels)[:_MAX_WORDS]
+        _choose_words(cluster_counts, size, all_counts, len(rows))
+        if _has_shared_words(cluster_counts)
+        else list(labels)[:_MAX_WORDS]
         for cluster_counts, size, labels in zip(counts, sizes, central_labels, strict=True)
     ]
+
+
+def _has_shared_words(counts: Counter[str]) -> bool:
+    return any(count > 1 and not word.isdigit() for word, count in counts.items())
 
 
 def _count_words(
@@ -339,16 +350,28 @@ def _choose_words(
     counts: Counter[str], size: int, all_counts: Counter[str], total: int
 ) -> list[str]:
     """Return the words with the highest share times log-lift."""
+    min_evidence = math.log(max(1, len(counts)) / _MAX_FALSE_PROBABILITY)
     scored = []
     for word, count in counts.items():
         share, overall_share = count / size, all_counts[word] / total
         lift = share / overall_share
-        if count > 1 and lift >= _MIN_LIFT and not word.isdigit():
+        if count < 2 or lift < _MIN_LIFT or word.isdigit():
+            continue
+        is_dominant = share >= _DOMINANT_SHARE
+        # Chernoff's bound of the probability that so many points of a random cluster have it.
+        if is_dominant or size * _compute_divergence(share, overall_share) >= min_evidence:
             scored.append((share * math.log2(lift), count, word))
     scored.sort(key=lambda item: (-item[0], item[2]))
     if scored and scored[0][1] >= _DOMINANT_SHARE * size:
         return [scored[0][2]]
     return [word for _, _, word in scored[:_MAX_WORDS]]
+
+
+def _compute_divergence(share: float, expected: float) -> float:
+    """Return the Kullback-Leibler divergence of two shares, in nats."""
+    rest, expected_rest = 1 - share, 1 - expected
+    divergence = share * math.log(share / expected)
+    return divergence + rest * math.log(rest / expected_rest) if rest > 0 else divergence
 
 
 # ---- search
