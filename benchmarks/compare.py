@@ -21,7 +21,7 @@ from benchmarks.report import RESULTS_JSON, Timing
 MIN_SLOWDOWN = 1.1
 
 
-def find_regressions(base: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def iter_regressions(base: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each row of ``new`` that is worse than the same row of ``base``."""
     before = {_get_key(row): row for row in _list_rows(base)}
     for row in _list_rows(new):
@@ -62,7 +62,7 @@ def main() -> None:
     machines = {run["machine"] for results in (base, new) for run in results["runs"]}
     if len(machines) > 1:
         print("not the same day, machine or versions:", *sorted(machines), sep="\n  ")
-    regressions = [*find_regressions(base, new)]
+    regressions = [*iter_regressions(base, new)]
     print("\n".join(regressions) or "no row is slower than before")
     sys.exit(1 if regressions else 0)
 

@@ -35,7 +35,7 @@ def get_kineto(copies: int, *, name: str = "tcpu") -> Path:
     return get_log(f"profile-{name}-{copies}", lambda folder: _write_kineto(folder, name, copies))
 
 
-def find_file(folder: Path) -> Path:
+def get_file(folder: Path) -> Path:
     """Return the only file of a capture."""
     (path,) = (path for path in folder.rglob("*") if path.is_file())
     return path
@@ -45,7 +45,7 @@ def _write_xplane(folder: Path, name: str, copies: int) -> None:
     data = (_DATA / f"{name}.xplane.pb").read_bytes()
     target = folder / "run" / "plugins" / "profile" / "2026_01_01_00_00_00" / "vm.xplane.pb"
     target.parent.mkdir(parents=True)
-    period_ps = _find_end_ps(data) + 1_000_000
+    period_ps = _get_end_ps(data) + 1_000_000
     with target.open("wb") as file:
         for field in iter_fields(data, 0, len(data)):
             content = data[field.start : field.end]
@@ -54,7 +54,7 @@ def _write_xplane(folder: Path, name: str, copies: int) -> None:
             file.write(_delimited(field.number, content))
 
 
-def _find_end_ps(data: bytes) -> int:
+def _get_end_ps(data: bytes) -> int:
     """Return the end of the last line."""
     offsets = [0]
     for plane in _iter_inside(data, _PLANE):

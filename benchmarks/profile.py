@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 
 from benchmarks import board
 from benchmarks.browser import open_page, start_chromium, time_first, time_frames_ms
-from benchmarks.make_profiles import find_file, get_kineto, get_xplane
+from benchmarks.make_profiles import get_file, get_kineto, get_xplane
 from benchmarks.profile_probe import Taken, count_events, look, look_with_xprof
 from benchmarks.report import Row, Timing, format_s
 
@@ -33,12 +33,12 @@ _NO_XPROF = "xprof is not installed"
 def measure(quick: bool) -> Iterator[Row]:
     shrink = 100 if quick else 1
     given = os.environ.get("PROFILE_CAPTURE")
-    jax = Path(given) if given else find_file(get_xplane(_JAX // shrink))
+    jax = Path(given) if given else get_file(get_xplane(_JAX // shrink))
     what = f"Capture of JAX, {jax.stat().st_size / 1e6:.1f} MB"
     yield from _compare(f"{what}: overview", "overview", jax, least=3, most_mib=286)
     yield from _compare(f"{what}: timeline, first picture", "timeline", jax, least=5)
     torch = get_kineto(_TORCH // min(shrink, 50))
-    yield from _measure_torch(find_file(torch))
+    yield from _measure_torch(get_file(torch))
     yield from _measure_flame_graph(torch)
     yield from _measure_pan(get_xplane(_MANY // shrink))
 
@@ -83,7 +83,7 @@ def _measure_torch(path: Path) -> Iterator[Row]:
 
 def _measure_flame_graph(folder: Path) -> Iterator[Row]:
     """Time the flame graph of a capture that is open, alone and in the page."""
-    path = find_file(folder)
+    path = get_file(folder)
     merged = [look("flame graph", path) for _ in range(_TIMES)]
     events = count_events(path)
     must = "under 1 s" if events >= 1e6 else ""
@@ -123,7 +123,7 @@ def _measure_pan(folder: Path) -> Iterator[Row]:
         first_s = time_first(page, f"{site.url}?tab=profile&tool=trace", _TRACE)
         frames_ms = _pan(page)
     usual_ms, slow_ms = (float(np.percentile(frames_ms, part)) for part in (50, 95))
-    megabytes = find_file(folder).stat().st_size / 1e6
+    megabytes = get_file(folder).stat().st_size / 1e6
     yield Row(f"Timeline of {megabytes:.0f} MB in the page: first picture", format_s(first_s))
     yield Row(
         "… a frame while it is dragged along",

@@ -277,7 +277,7 @@ def _time_tensorboard(browser: Browser, site: Website) -> float:
     """Return the extrapolated seconds for as many steps as ours."""
     with open_page(browser) as page:
         page.goto(f"{site.url}#projector")
-        panel = _find_projector(page).locator(_PANEL)
+        panel = _wait_for_projector(page).locator(_PANEL)
         # PCA comes first; a click on the t-SNE tab before that has no effect.
         panel.locator(".ink-tab[data-tab=tsne]").wait_for()
         page.wait_for_timeout(5000)
@@ -288,7 +288,7 @@ def _time_tensorboard(browser: Browser, site: Website) -> float:
     return first_s + (last_s - first_s) / (_TIMED - 1) * (_STEPS - 1)
 
 
-def _find_projector(page: Page) -> Frame:
+def _wait_for_projector(page: Page) -> Frame:
     """Return the frame of the projector."""
     while True:
         for inner in page.frames:

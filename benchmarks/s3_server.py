@@ -50,17 +50,17 @@ class Bucket:
             count: The most keys and folders to return.
         """
         found: list[str] = []
-        at = bisect_left(self.keys, prefix) if not after else self._find_next(after)
+        at = bisect_left(self.keys, prefix) if not after else self._get_next(after)
         while at < len(self.keys) and self.keys[at].startswith(prefix):
             if len(found) == count:
                 return found, True
             key = self.keys[at]
             end = key.find(delimiter, len(prefix)) if delimiter else -1
             found.append(key if end < 0 else key[: end + 1])
-            at = self._find_next(found[-1])
+            at = self._get_next(found[-1])
         return found, False
 
-    def _find_next(self, entry: str) -> int:
+    def _get_next(self, entry: str) -> int:
         """Return the index of the first key that is neither ``entry`` nor in this folder."""
         return bisect_right(self.keys, entry + "\U0010ffff" if entry.endswith("/") else entry)
 

@@ -154,7 +154,7 @@ def test_filename_suffix_is_appended(tmp_path: Path) -> None:
 # The interface of tf.summary
 
 
-def find_function(name: str) -> Any:
+def get_function(name: str) -> Any:
     found: Any = summary
     for part in name.split("."):
         found = getattr(found, part)
@@ -163,7 +163,7 @@ def find_function(name: str) -> Any:
 
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_arguments_are_those_of_tensorflow(name: str) -> None:
-    function, expected = find_function(name), SIGNATURES[name]
+    function, expected = get_function(name), SIGNATURES[name]
     count = 0 if expected == "()" else expected.count(",") + 1
     assert format_parameters(function, count) == expected
     extra = list(inspect.signature(function).parameters.values())[count:]

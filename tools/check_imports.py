@@ -68,7 +68,6 @@ ANALYSIS = {
     "source": "jobs",
     "derived_metrics": "source",
     "media": "source",
-    "table_files": "source",
     "meshes": "source media",
     "pr_curves": "source media",
     "evaluation": "",

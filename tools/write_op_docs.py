@@ -118,7 +118,7 @@ def iter_tensorflow() -> Iterator[Row]:
         )
         doc = getattr(tf.raw_ops, name).__doc__ or ""
         summary = "" if doc.startswith("TODO") else shorten(doc)
-        summary = summary or find_tensorflow_summary(name)
+        summary = summary or get_tensorflow_summary(name)
         defaults = {
             attr.name: attr.default_value.type for attr in definition.attr if attr.type == "type"
         }
@@ -126,7 +126,7 @@ def iter_tensorflow() -> Iterator[Row]:
         yield "tensorflow", name, inputs, summary, outputs
 
 
-def find_tensorflow_summary(name: str) -> str:
+def get_tensorflow_summary(name: str) -> str:
     """Return what is known about an operator without documentation; other versions may have it."""
     from tensorflow import raw_ops
 
@@ -174,22 +174,22 @@ def iter_torch() -> Iterator[Row]:
             if len(names) > len(arguments.get(name, [])):
                 arguments[name] = names
     for name, names in arguments.items():
-        yield "torch", name, ",".join(names), find_torch_summary(name), ""
+        yield "torch", name, ",".join(names), get_torch_summary(name), ""
     for name, summary in summaries.items():
         if name not in arguments:
             yield "torch", name, "", summary, ""
 
 
-def find_torch_summary(name: str) -> str:
+def get_torch_summary(name: str) -> str:
     """Return a line of documentation of an operator; many are documented under other names."""
     if name in read_summaries()["torch"]:
         return read_summaries()["torch"][name]
     if name.startswith("quantized::"):
         plain = _QUANTIZED_PART.sub("", name.removeprefix("quantized::"))
-        summary = find_torch_summary(plain)
+        summary = get_torch_summary(plain)
         return shorten(f"Quantized: {summary}") if summary else ""
     if not name.startswith("__") and name.endswith("_"):
-        in_place = find_torch_summary(name.removesuffix("_"))
+        in_place = get_torch_summary(name.removesuffix("_"))
         return in_place or read_torch_summary(_iter_torch_docs(name))
     derived = _DERIVED_NAME.fullmatch(name)
     if derived:
@@ -210,7 +210,7 @@ def find_torch_summary(name: str) -> str:
     kernel = _KERNEL_PREFIX.match(name)
     if summary or kernel is None or _TEST_OPERATOR.match(name):
         return summary
-    return find_torch_summary(_KERNEL_SUFFIX.sub("", name[kernel.end() :]))
+    return get_torch_summary(_KERNEL_SUFFIX.sub("", name[kernel.end() :]))
 
 
 def _iter_torch_docs(name: str) -> Iterator[str]:

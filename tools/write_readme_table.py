@@ -167,18 +167,18 @@ def write_table(results: Mapping[str, Any], header: str) -> list[str]:
     rows = [row for run in results["runs"] for row in run["rows"]]
     lines = [header, "|---|---|---|"]
     for row in ROWS:
-        measured = _find(rows, row.source)
+        measured = _get_row(rows, row.source)
         figures = {
             "ours": format_figure(measured["tracklight"]),
             "theirs": format_figure(measured["other"]),
-            "second": format_figure(_find(rows, row.second)["other"]) if row.second else "",
+            "second": format_figure(_get_row(rows, row.second)["other"]) if row.second else "",
         }
         cells = row.english if header == HEADERS["README.md"] else row.chinese
         lines.append(f"| {' | '.join(cells).format(**figures)} |")
     return lines
 
 
-def _find(rows: list[dict[str, Any]], source: Source) -> dict[str, Any]:
+def _get_row(rows: list[dict[str, Any]], source: Source) -> dict[str, Any]:
     for row in rows:
         if row["what"].startswith(source.what) and source.other in row["other"]:
             return row

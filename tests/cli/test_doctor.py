@@ -15,7 +15,7 @@ from tests.small_log import NAME
 from tracklight.cli import doctor, main
 from tracklight.cli.doctor import EXTRAS
 from tracklight.errors import BindError
-from tracklight.server.instances import bind_address
+from tracklight.server.serve import bind_address
 
 
 @pytest.fixture(autouse=True)

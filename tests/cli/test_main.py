@@ -17,7 +17,7 @@ from tests.small_log import NAME
 from tracklight.cli import main
 from tracklight.cli.flags import parse_flags
 from tracklight.cli.logdir_arg import check_positional_paths
-from tracklight.server.instances import bind_address
+from tracklight.server.serve import bind_address
 
 COMMAND = [sys.executable, "-W", "error", "-m", "tracklight"]
 

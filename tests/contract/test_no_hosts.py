@@ -25,7 +25,7 @@ HOSTS = [
 ]
 
 
-def find_hosts(content: bytes) -> list[bytes]:
+def list_hosts(content: bytes) -> list[bytes]:
     return [host for host in HOSTS if host in content]
 
 
@@ -39,13 +39,13 @@ def list_tracked() -> list[Path]:
 
 def test_no_tracked_file_names_a_registry() -> None:
     named = {
-        str(path): hosts for path in list_tracked() if (hosts := find_hosts(path.read_bytes()))
+        str(path): hosts for path in list_tracked() if (hosts := list_hosts(path.read_bytes()))
     }
     assert named == {}
 
 
 def test_reports_a_registry() -> None:
-    assert find_hosts(b'"resolved": "https://registry.' + HOSTS[2] + b'/vite"') == [HOSTS[2]]
+    assert list_hosts(b'"resolved": "https://registry.' + HOSTS[2] + b'/vite"') == [HOSTS[2]]
 
 
 def test_package_lock_has_no_urls() -> None:

@@ -22,13 +22,13 @@ def test_a_group_with_too_many_workers_runs_alone() -> None:
     assert not can_start(group, [Group("other", (), workers=1)])
 
 
-def find_groups(*names: str) -> list[Group]:
+def select_groups(*names: str) -> list[Group]:
     groups = {group.name: group for group in list_groups()}
     return [groups[name] for name in names]
 
 
 def test_a_group_that_starts_ray_runs_beside_one_worker() -> None:
-    ray, shards, torch, browser = find_groups("ray", "ray-shards", "torch", "browser")
+    ray, shards, torch, browser = select_groups("ray", "ray-shards", "torch", "browser")
     assert not can_start(shards, [ray])
     assert not can_start(ray, [shards])
     assert not can_start(browser, [ray])
@@ -40,7 +40,7 @@ def test_a_group_that_starts_ray_runs_beside_one_worker() -> None:
 
 
 def test_short_groups_wait_to_run_beside_ray() -> None:
-    browser, torch, jax, ray = find_groups("browser", "torch", "jax", "ray")
+    browser, torch, jax, ray = select_groups("browser", "torch", "jax", "ray")
     assert not can_start(torch, [browser], waiting=[ray, jax])
     assert can_start(torch, [ray], waiting=[jax])
     assert can_start(torch, [browser, jax], waiting=[])

@@ -29,8 +29,8 @@ KINDS: list[tuple[SmoothingKind, float]] = [
 def smooth(values: object, kind: SmoothingKind, amount: float, steps: object = None) -> np.ndarray:
     values = np.asarray(values, np.float64)
     steps = np.arange(len(values)) if steps is None else steps
-    lens = SeriesQuery(smoothing=Smoothing(kind, amount))
-    return compute_curve(series(list(steps), list(values)), lens).smoothed  # type: ignore[call-overload]
+    query = SeriesQuery(smoothing=Smoothing(kind, amount))
+    return compute_curve(series(list(steps), list(values)), query).smoothed  # type: ignore[call-overload]
 
 
 def tensorboard_ema(values: list[float], weight: float) -> list[float]:

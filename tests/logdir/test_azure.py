@@ -13,7 +13,7 @@ import pytest
 from tests.index import logs
 from tests.logdir.store_program import run_server
 from tracklight.index.catalog import Catalog
-from tracklight.logdir import obstore_client, remote
+from tracklight.logdir import remote
 from tracklight.logdir.access import Root, parse_roots
 from tracklight.logdir.discover import discover
 from tracklight.logdir.remote import RemoteFileSystem
@@ -149,6 +149,6 @@ def test_tokens_come_from_the_credential_of_adlfs() -> None:
             assert scope == "https://storage.azure.com/.default"
             return Token()
 
-    provided = obstore_client._make_azure_provider(Credential())()
+    provided = remote._make_azure_provider(Credential())()
     assert provided["token"] == "secret"
     assert provided["expires_at"].timestamp() == 1_800_000_000

@@ -22,7 +22,7 @@ from tests.logdir.web_server import (
     WebServer,
     serve_directory,
 )
-from tests.server.server_process import find_free_port
+from tests.server.server_process import get_free_port
 from tracklight.errors import MissingDependencyError
 from tracklight.logdir import http
 from tracklight.logdir.access import open_filesystem, parse_roots
@@ -361,7 +361,7 @@ def test_extra_includes_dependencies() -> None:
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx here")
 @pytest.mark.parametrize("listing", ["html", "json"])
 def test_nginx(logdir: Path, tmp_path: Path, listing: str) -> None:
-    port = find_free_port()
+    port = get_free_port()
     for path in (tmp_path.parent, tmp_path, *tmp_path.rglob("*")):
         path.chmod(0o755)
     config = tmp_path / "nginx.conf"

@@ -16,7 +16,7 @@ from tests.server.waiting import wait_until
 from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.formats.scanner import create_scanner
 from tracklight.index.catalog import Catalog
-from tracklight.logdir import obstore_client, remote
+from tracklight.logdir import remote
 from tracklight.logdir.access import Root, fetch_local_copy, open_filesystem, parse_roots
 from tracklight.logdir.discover import Discovery, discover
 from tracklight.logdir.object_store import METER, find_queue, follow_notifications
@@ -198,7 +198,7 @@ def test_obstore_lists_and_reads_what_s3fs_does(put: Put) -> None:
     put("with marker/", b"")
     put(f"with marker/{NAME}", b"12345")
     fs = remote._connect(ROOT, {})
-    client = obstore_client.open_client("s3", fs, "bucket/logs")
+    client = remote.open_client("s3", fs, "bucket/logs")
     if "obstore" not in sys.modules or sys.modules["obstore"] is None:
         assert client is None
         return
@@ -325,7 +325,7 @@ def test_reads_with_s3fs_what_obstore_cannot_read(
 ) -> None:
     put(NAME, b"0123456789")
     store = FailingStore()
-    client = obstore_client.ObstoreClient(store, None, "bucket")
+    client = remote.ObstoreClient(store, None, "bucket")
     monkeypatch.setattr(remote, "open_client", lambda extra, fs, key: client)
     fs = RemoteFileSystem(ROOT)
     for _ in range(5):

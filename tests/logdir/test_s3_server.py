@@ -17,8 +17,8 @@ import pytest
 
 from tests.index import logs
 from tests.logdir.store_program import run_server
+from tracklight.index.cache import ObjectStore
 from tracklight.index.catalog import Catalog
-from tracklight.index.cluster.shared_cache import ObjectStore
 from tracklight.logdir import remote
 from tracklight.logdir.access import Root, parse_roots
 from tracklight.logdir.discover import discover

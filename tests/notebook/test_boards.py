@@ -17,7 +17,7 @@ from tests.index import logs
 from tests.server.waiting import wait_until
 from tracklight import notebook
 from tracklight.errors import TracklightError, UsageError
-from tracklight.server.instances import list_instances
+from tracklight.server.serve import list_instances
 
 
 class Shell:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tracklight.notebook import render_frame, show_frame
-from tracklight.server.instances import Instance
+from tracklight.server.serve import Instance
 
 BOARD = Instance(
     hostname="here",

@@ -11,8 +11,8 @@ import tracklight
 from tests.index import logs
 from tests.server.columns_decoder import read_columns
 from tests.server.waiting import wait_until
+from tracklight import notebook
 from tracklight.errors import MissingDependencyError, TracklightError, UsageError
-from tracklight.notebook import widget
 from tracklight.server.routing import PAGE_DIR
 
 
@@ -96,7 +96,7 @@ def test_raises_if_the_page_is_not_built(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("anywidget")
-    monkeypatch.setattr(widget, "PAGE_DIR", tmp_path)
+    monkeypatch.setattr(notebook, "PAGE_DIR", tmp_path)
     with pytest.raises(TracklightError, match="is not built"):
         tracklight.notebook.chart(folder, tag="loss")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from tracklight.profiler.profilers import Span, SpanBuilder, format_stack
+from tracklight.profiler import Span, SpanBuilder, format_stack
 
 
 def test_consecutive_samples_of_a_function_are_one_span() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tracklight.profiler import profilers
-from tracklight.profiler.profilers import Span, StackSampler
+from tracklight import profiler
+from tracklight.profiler import Span, StackSampler
 
 _MS = 1_000_000
 
@@ -27,7 +27,7 @@ class Tasks:
 
 @pytest.fixture
 def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tasks:
-    monkeypatch.setattr(profilers, "_PROC_TASK_DIR", tmp_path)
+    monkeypatch.setattr(profiler, "_PROC_TASK_DIR", tmp_path)
     return Tasks(tmp_path)
 
 

@@ -180,8 +180,8 @@ class MemorySource:
     ) -> ResultT:
         return reduce_here(self, keys, query, reduction)  # type: ignore[arg-type]
 
-    def _metric(self, run: str, lens: SeriesQuery) -> Series | None:
-        return None if lens.metric is None else self.scalar(run, lens.metric)
+    def _metric(self, run: str, query: SeriesQuery) -> Series | None:
+        return None if query.metric is None else self.scalar(run, query.metric)
 
     def _tags(self, run: str) -> dict[str, list[float]]:
         if run not in self.shown:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from tests.server.waiting import wait_until
-from tracklight.server.instances import get_instances_dir
+from tracklight.server.serve import get_instances_dir
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ServerProcess:
         return psutil.Process(self.process.pid).memory_info().rss
 
 
-def find_free_port() -> int:
+def get_free_port() -> int:
     """Return a port below those that the system gives to other sockets in the meantime."""
     while True:
         port = random.randrange(20_000, 32_000)

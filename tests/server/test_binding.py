@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tracklight.errors import BindError
-from tracklight.server import instances
+from tracklight.server import serve
 from tracklight.server.app import ALL_INTERFACES, AuthSettings, Settings
-from tracklight.server.instances import bind_address, bind_socket, build_url
+from tracklight.server.serve import bind_address, bind_socket, build_url
 
 
 def test_used_port_raises_bind_error() -> None:
@@ -24,14 +24,14 @@ def test_default_port_is_the_next_free_one(monkeypatch: pytest.MonkeyPatch) -> N
     with bind_address("127.0.0.1", 0) as used, bind_address("127.0.0.1", 0) as free:
         ports = [used.getsockname()[1], free.getsockname()[1]]
         free.close()
-        monkeypatch.setattr(instances, "_DEFAULT_PORTS", ports)
+        monkeypatch.setattr(serve, "_DEFAULT_PORTS", ports)
         with bind_socket(Settings(host="127.0.0.1")) as listener:
             assert listener.getsockname()[1] == ports[1]
 
 
 def test_raises_bind_error_if_all_default_ports_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with bind_address("127.0.0.1", 0) as used:
-        monkeypatch.setattr(instances, "_DEFAULT_PORTS", [used.getsockname()[1]])
+        monkeypatch.setattr(serve, "_DEFAULT_PORTS", [used.getsockname()[1]])
         with pytest.raises(BindError, match="are in use"):
             bind_socket(Settings(host="127.0.0.1"))
 

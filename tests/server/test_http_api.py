@@ -36,7 +36,7 @@ from tracklight.analysis.tables.columns import make_column
 from tracklight.analysis.tables.objects import to_table
 from tracklight.analysis.what_if.workspace import Workspace
 from tracklight.cli.demo.faulty_models import write_recording
-from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
+from tracklight.dashboards.graphs import RUN_GRAPH_TAG, make_graph_id
 from tracklight.dashboards.projector.library import assign_ids
 from tracklight.fairness import evaluate
 from tracklight.formats import proto, summary

@@ -14,8 +14,8 @@ import pytest
 from tests.index import logs
 from tests.server.server_process import serve
 from tests.server.waiting import wait_until
-from tracklight.server import instances
-from tracklight.server.instances import Instance, get_instances_dir, is_alive, list_instances
+from tracklight.server import serve as server_module
+from tracklight.server.serve import Instance, get_instances_dir, is_alive, list_instances
 
 
 @pytest.fixture(autouse=True)
@@ -71,13 +71,13 @@ def test_invalid_records_are_ignored() -> None:
 
 
 def test_closed_port_is_not_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = instances.socket.gethostname()
+    here = server_module.socket.gethostname()
     closed = Instance(here, os.getpid(), 1, "http://localhost:1/", None, "logs", [], "/", 0.0)
-    assert not instances.is_alive(closed)
+    assert not server_module.is_alive(closed)
 
 
 def make_instance(url: str) -> Instance:
-    host = instances.socket.gethostname()
+    host = server_module.socket.gethostname()
     return Instance(host, os.getpid(), 1, url, None, "logs", [], "/", 0.0)
 
 

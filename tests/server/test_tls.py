@@ -11,7 +11,7 @@ import pytest
 from tests.index import logs
 from tests.server.server_process import serve
 from tracklight.server.auth import hash_password
-from tracklight.server.instances import list_instances
+from tracklight.server.serve import list_instances
 
 
 def write_certificate(folder: Path) -> tuple[str, str]:

@@ -141,7 +141,7 @@ FIND_OVERLAPS = """(tolerancePx) => {
 }"""
 
 
-def find_english(page: Page, names: str = "(?!)") -> list[str]:
+def list_english(page: Page, names: str = "(?!)") -> list[str]:
     """Return the texts of the page with English words.
 
     Args:
@@ -153,7 +153,7 @@ def find_english(page: Page, names: str = "(?!)") -> list[str]:
     return sorted({text for text in texts if re.search(r"[A-Za-z]{3}", known.sub("", text))})
 
 
-def find_cut_labels(page: Page, ignored: str = "") -> list[str]:
+def list_cut_labels(page: Page, ignored: str = "") -> list[str]:
     """Return the labels of controls and the headers that are not completely visible.
 
     Args:
@@ -169,7 +169,7 @@ def find_cut_labels(page: Page, ignored: str = "") -> list[str]:
     return found
 
 
-def find_overlaps(page: Page) -> list[str]:
+def list_overlaps(page: Page) -> list[str]:
     """Return the controls and labels that cover each other in part."""
     found: list[str] = page.evaluate(FIND_OVERLAPS, TOLERANCE_PX)
     return found

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.every_dashboard import DASHBOARDS, ENGLISH, Dashboard
-from tests.web.test_looks import find_violations
+from tests.web.test_looks import list_violations
 
 pytestmark = pytest.mark.browser
 
@@ -26,5 +26,5 @@ def test_dashboard_has_no_violations(
     scope = "html"
     for view in dashboard.iter_views(page):
         # Checks both themes.
-        assert find_violations(page, scope) == [], view
+        assert list_violations(page, scope) == [], view
         scope = "main"  # All views have the same header and run table.

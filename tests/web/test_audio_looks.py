@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.audio_log import card, clip, drawn_waveform, play_button, write_audio_log
 from tests.web.conftest import board_fixture
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser
@@ -25,9 +25,9 @@ def test_no_accessibility_violations(audio_board: str, open_page: OpenPage) -> N
     compared = "clip-a=voice,alto,0,20&clip-b=voice,basso,0,20"
     page = open_page(f"{audio_board}&{compared}")
     drawn_waveform(page, "voice", "alto")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.get_by_role("button", name="Audio settings").click()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_fits_on_a_phone(audio_board: str, open_page: OpenPage) -> None:

@@ -22,7 +22,7 @@ from tests.web.fairness_log import (
     write_evaluations,
     write_many_slices,
 )
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_static_board import copy
 from tests.web.waiting import get_stable_box
 
@@ -222,11 +222,11 @@ def test_is_accessible_and_fits_a_phone(board: str, open_page: OpenPage) -> None
     page = open_page(board, width=390, color_scheme="dark")
     expect(gaps(page).first).to_be_visible()
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.keyboard.press("v")
     expect(page.get_by_role("article", name="True positive rate")).to_be_visible()
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_is_translated(board: str, open_page: OpenPage) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 from tools import build_web
 
@@ -411,22 +411,22 @@ def test_open_layer_has_no_accessibility_violations(
     for theme in ("light", "dark"):
         group = page.get_by_role("group", name=theme, exact=True)
         group.get_by_role("button", name=name, exact=True).click()
-        assert list_violations(page) == []
+        assert list_component_violations(page) == []
         page.keyboard.press("Escape")
 
 
-def list_violations(page: Page) -> list[str]:
+def list_component_violations(page: Page) -> list[str]:
     # Each component appears once per theme, so region names are not unique.
     return [
         violation
-        for violation in find_violations(page)
+        for violation in list_violations(page)
         if not violation.startswith("landmark-unique")
     ]
 
 
 def test_no_accessibility_violations(gallery: Page) -> None:
     drawn_gallery_chart(gallery, "nothing")
-    assert list_violations(gallery) == []
+    assert list_component_violations(gallery) == []
 
 
 def test_list_of_measured_rows_reaches_every_row(tables: Page) -> None:

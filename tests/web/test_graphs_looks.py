@@ -17,9 +17,9 @@ from tests.dashboards.graphs.graph_log import write_graph
 from tests.web.conftest import board_fixture
 from tests.web.graph_view import build_network, node, node_button, select_node, toggle_group
 from tests.web.locators import click_retry
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_static_board import copy
-from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
+from tracklight.dashboards.graphs import RUN_GRAPH_TAG, make_graph_id
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
 
@@ -126,7 +126,7 @@ def test_dropped_file_opens_and_large_file_is_rejected(
         file.truncate(300 * 2**20)
     page.get_by_label("Graph file").set_input_files(tmp_path / "large.pb")
     expect(page.get_by_role("dialog")).to_contain_text("The limit is 268 MB")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_first_graph_with_nodes_is_opened(empty_board: str, open_page: OpenPage) -> None:
@@ -174,11 +174,11 @@ def test_no_accessibility_violations_and_fits_on_a_phone(
     page = open_page(f"{graph_board}&expanded=net&node=head&graph-search=op:AddV2")
     expect(details(page)).to_contain_text("head")
     expect(page.get_by_role("region", name="Search results")).to_contain_text("3 matches")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.set_viewport_size({"width": 390, "height": 900})
     expect(node(page, "net")).to_be_visible()
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_static_export_supports_search_colors_and_download(

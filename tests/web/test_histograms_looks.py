@@ -19,7 +19,7 @@ from tests.web.histogram_log import (
     open_settings,
     write_histogram_log,
 )
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tracklight.cli import main
 
 pytestmark = pytest.mark.browser
@@ -40,7 +40,7 @@ def test_no_accessibility_violations_and_fits_on_a_phone(
     card(page, "layer/bias").get_by_role("button", name="Show table").click()
     hover_chart(page, "layer/weights", 0.5, 0.6)
     expect(page.get_by_role("status", name="Hovered histogram")).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.get_by_role("button", name="Close panel").click()
     page.set_viewport_size({"width": 390, "height": 900})
     drawn_histogram(page, "layer/weights")

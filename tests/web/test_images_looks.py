@@ -12,7 +12,7 @@ from tests.web.cards import card, open_menu
 from tests.web.conftest import Serve
 from tests.web.event_writer import append_records, loss_records
 from tests.web.image_log import image_pane, image_strip, images_at_step
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = pytest.mark.browser
@@ -25,12 +25,12 @@ def test_cards_have_no_accessibility_violations(
     images_at_step(page, "samples/photo", "conv", 30)
     page.get_by_role("button", name="Images settings").click()
     expect(card(page, "odd/damaged").get_by_role("note")).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.get_by_role("button", name="Image adjustments").click()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.keyboard.press("Escape")
     open_menu(page, "samples/photo")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_viewer_has_no_accessibility_violations(
@@ -46,7 +46,7 @@ def test_viewer_has_no_accessibility_violations(
     ):
         page.goto(f"{image_board}?tab=images&card=samples/digits{view}")
         expect(page.locator("article.full img").first).to_be_visible()
-        assert find_violations(page) == [], view
+        assert list_violations(page) == [], view
 
 
 def test_comparisons_have_no_accessibility_violations(
@@ -59,7 +59,7 @@ def test_comparisons_have_no_accessibility_violations(
         )
         page.goto(image_board + query)
         expect(page.locator("article.full").locator(element).first).to_be_visible()
-        assert find_violations(page) == [], mode
+        assert list_violations(page) == [], mode
 
 
 def test_fits_on_a_phone(image_board: str, open_page: Callable[..., Page]) -> None:

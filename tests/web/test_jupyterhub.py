@@ -18,10 +18,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.index import logs
-from tests.server.server_process import end_recorded_servers, find_free_port
+from tests.server.server_process import end_recorded_servers, get_free_port
 from tests.server.waiting import wait_until
 from tests.web.notebooks import STARTUP_MS, run_cell, write_notebook
-from tracklight.server.instances import list_instances
+from tracklight.server.serve import list_instances
 
 pytestmark = pytest.mark.browser
 
@@ -64,13 +64,13 @@ def run_hub(tmp_path: Path) -> Iterator[str]:
     home = tmp_path / "ada"
     logs.write(home / "logs", "conv", logs.points(range(30)))
     write_notebook(home / "board.ipynb")
-    port = find_free_port()
+    port = get_free_port()
     config = tmp_path / "jupyterhub_config.py"
     config.write_text(
         CONFIG.format(
             port=port,
-            hub_port=find_free_port(),
-            proxy_port=find_free_port(),
+            hub_port=get_free_port(),
+            proxy_port=get_free_port(),
             folder=tmp_path,
             python=sys.executable,
             paths=os.pathsep.join(path for path in sys.path if path),

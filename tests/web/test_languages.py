@@ -21,12 +21,12 @@ from tests.web.every_dashboard import (
     Dashboard,
 )
 from tests.web.page_checks import (
-    find_cut_labels,
-    find_english,
-    find_overlaps,
     has_chinese_font,
+    list_cut_labels,
+    list_english,
+    list_overlaps,
 )
-from tests.web.test_looks import find_violations_of_texts, overflows
+from tests.web.test_looks import list_violations_of_texts, overflows
 from tests.web.waiting import get_stable_text
 from tracklight.analysis.profiles.captures import make_capture_id
 from tracklight.formats import summary
@@ -82,12 +82,12 @@ def test_dashboard_is_complete_and_fits_in_chinese(
     for width in (WIDE_PX, PHONE_PX):
         page.set_viewport_size({"width": width, "height": 900})
         for view in dashboard.iter_views(page):
-            assert find_english(page, dashboard.names) == [], (view, width)
+            assert list_english(page, dashboard.names) == [], (view, width)
             assert not overflows(page), (view, width)
-            assert find_cut_labels(page) == [], (view, width)
+            assert list_cut_labels(page) == [], (view, width)
             if width == WIDE_PX:
                 # test_accessibility.py checks the colors.
-                assert find_violations_of_texts(page, scope) == [], view
+                assert list_violations_of_texts(page, scope) == [], view
                 scope = "main"  # All views have the same header and run table.
 
 
@@ -101,9 +101,9 @@ def test_dashboard_has_space_for_longer_text(
     expect(page.get_by_role("link", name="[Škíp tö çöñtéñt")).to_be_attached()
     for view in dashboard.iter_views(page):
         assert not overflows(page), view
-        assert find_overlaps(page) == [], view
+        assert list_overlaps(page) == [], view
         # Columns of tables can be resized, and their cells have tooltips.
-        assert find_cut_labels(page, ignored=CELLS) == [], view
+        assert list_cut_labels(page, ignored=CELLS) == [], view
     page.set_viewport_size({"width": PHONE_PX, "height": 900})
     assert not overflows(page)
 
@@ -114,8 +114,8 @@ def test_dashboard_has_space_for_longer_text(
 def check_chinese(page: Page, names: str = "(?!)") -> None:
     """Check the whole page once its texts no longer change."""
     get_stable_text(page.locator("body"))
-    assert find_english(page, names) == []
-    assert find_cut_labels(page) == []
+    assert list_english(page, names) == []
+    assert list_cut_labels(page) == []
     assert not overflows(page)
 
 

@@ -41,7 +41,7 @@ def overflows(page: Page) -> bool:
     )
 
 
-def find_violations(page: Page, scope: str = "html") -> list[str]:
+def list_violations(page: Page, scope: str = "html") -> list[str]:
     """Return axe violations in both themes; in the dark one only those of color rules.
 
     Args:
@@ -56,7 +56,7 @@ def find_violations(page: Page, scope: str = "html") -> list[str]:
     return found
 
 
-def find_violations_of_texts(page: Page, scope: str = "html") -> list[str]:
+def list_violations_of_texts(page: Page, scope: str = "html") -> list[str]:
     """Return axe violations except those of color rules, for a second language."""
     disabled = {rule: {"enabled": False} for rule in COLOR_RULES}
     return _run_axe(page, scope, rules=disabled)
@@ -119,7 +119,7 @@ def test_overview_is_accessible_at_all_widths(sweep: str, open_page: Callable[..
         page.set_viewport_size({"width": width, "height": 900})
         expect(tag_row(page, "train/loss")).to_be_visible()
         assert not overflows(page), width
-        assert find_violations(page) == [], width
+        assert list_violations(page) == [], width
 
 
 def test_empty_state_is_accessible(
@@ -127,7 +127,7 @@ def test_empty_state_is_accessible(
 ) -> None:
     page = open_page(serve(logdir).address)
     expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_error_page_is_accessible(sweep: str, open_page: Callable[..., Page]) -> None:
@@ -135,7 +135,7 @@ def test_error_page_is_accessible(sweep: str, open_page: Callable[..., Page]) ->
     page.route("**/api/v1/runs?limit=*", lambda route: route.abort())
     page.goto(sweep)
     expect(page.get_by_role("alert")).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_run_list_can_be_resized(sweep: str, open_page: Callable[..., Page]) -> None:

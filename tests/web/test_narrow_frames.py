@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests import builders as b
 from tests.web.conftest import board_fixture
 from tests.web.event_writer import append_records, loss_records
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser
@@ -86,10 +86,10 @@ def test_each_dashboard_with_data_is_in_the_bar_or_a_menu_of_it(
             item.click()
             expect(page.get_by_role("dialog")).to_be_visible()
             titles += page.get_by_role("dialog").get_by_role("link").all_inner_texts()
-            assert find_violations(page, scope="[role=dialog], nav") == []
+            assert list_violations(page, scope="[role=dialog], nav") == []
             page.keyboard.press("Escape")
             expect(page.get_by_role("dialog")).to_have_count(0)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     assert titles == TITLES
     is_flat = tabs(page).count() == len(TITLES)
     assert is_flat == (width >= 1600)
@@ -129,7 +129,7 @@ def test_phone_opens_dashboards_in_a_drawer(many_kinds: str, open_page: OpenPage
     wait_for_condition(page, lambda: links.all_inner_texts()[: len(TITLES)] == TITLES)
     expect(drawer.get_by_role("heading", name="No data yet")).to_be_visible()
     expect(links.filter(has_text="Profile")).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     assert not overflows(page)
     page.keyboard.press("Escape")
     expect(drawer).to_have_count(0)

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.index import logs
-from tests.server.server_process import end_recorded_servers, find_free_port
+from tests.server.server_process import end_recorded_servers, get_free_port
 from tests.server.waiting import wait_until
 from tests.web.notebooks import (
     STARTUP_MS,
@@ -19,7 +19,7 @@ from tests.web.notebooks import (
     run_cell,
     write_notebook,
 )
-from tracklight.server.instances import list_instances
+from tracklight.server.serve import list_instances
 
 pytestmark = pytest.mark.browser
 
@@ -41,7 +41,7 @@ def lab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     write_notebook(folder / "board.ipynb")
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(folder / name.lower()))
-    port = find_free_port()
+    port = get_free_port()
     settings = {
         "IdentityProvider.token": "",
         "ServerApp.port": port,

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from tests.index import logs
 from tests.server.server_process import serve
 from tracklight.notebook import list_service_flags, render_frame
-from tracklight.server.instances import list_instances
+from tracklight.server.serve import list_instances
 
 pytestmark = pytest.mark.browser
 

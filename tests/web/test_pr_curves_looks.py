@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.web.cards import card, open_menu
 from tests.web.conftest import board_fixture
 from tests.web.pr_curve_log import write_pr_curves
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_pr_curves import TAB, chart, point_at, settings, tooltip
 from tests.web.waiting import get_stable_box, get_stable_url
 
@@ -27,13 +27,13 @@ def test_has_no_accessibility_violations(board: str, open_page: OpenPage) -> Non
     page = open_page(board + "&table=1&sync-steps=0&threshold=0.4")
     chart(page, "pr/cat")
     settings(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     open_menu(page, "pr/cat")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.keyboard.press("Escape")
     page.goto(board + "&curves-by=classes&curve=ROC")
     chart(page, "large")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_keyboard_reaches_all_actions(board: str, open_page: OpenPage) -> None:

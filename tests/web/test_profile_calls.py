@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, TAB, choose_capture, open_tool, tool_panel
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_profile_tools import table_rows
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
@@ -60,7 +60,7 @@ def test_operators_by_name_shape_stack_and_module(board: str, open_page: OpenPag
     grouping.get_by_role("button", name="By module").click()
     expect(rows.first).to_contain_text("Sequential_0")
     expect(rows).to_have_count(7)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_flame_graph_is_zoomed_and_searched(board: str, open_page: OpenPage) -> None:
@@ -87,7 +87,7 @@ def test_flame_graph_is_zoomed_and_searched(board: str, open_page: OpenPage) -> 
     page.get_by_role("group", name="View").get_by_role("button", name="Call tree").click()
     tree = page.get_by_role("treegrid", name="Call tree")
     expect(tree.get_by_role("row").nth(1)).to_have_attribute("aria-expanded", "true")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_flame_graphs_of_two_captures_are_compared(board: str, open_page: OpenPage) -> None:
@@ -138,4 +138,4 @@ def test_tools_fit_a_phone_in_dark_mode(board: str, open_page: OpenPage, title: 
     open_tool(page, title)
     expect(page.get_by_role("toolbar", name="Tool controls")).to_be_visible()
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []

@@ -19,7 +19,7 @@ from tests.web.profile_log import (
     tool_panel,
     write_captures,
 )
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.cli.demo.flowers import write_flowers
 
@@ -37,15 +37,15 @@ def test_is_accessible_by_keyboard_on_a_phone(board: str, open_page: OpenPage) -
     expect(changes).to_contain_text("resolved")
     expect(page.get_by_role("img", name=re.compile("^Time of each step:"))).to_be_visible()
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.keyboard.press("v")
     expect(page.get_by_role("table", name="Ops by change")).to_be_visible()
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.keyboard.press("v")
     expect(section(page, "Input wait")).to_be_visible()
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Swap current and baseline")
 

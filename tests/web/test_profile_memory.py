@@ -12,7 +12,7 @@ from tests.dashboards.profile.test_communication import TIME, write_second_rank
 from tests.dashboards.profile.test_memory_snapshots import SNAPSHOT
 from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, TAB, choose_capture, open_tool
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_profile_tools import table_rows
 
 pytestmark = pytest.mark.browser
@@ -51,7 +51,7 @@ def test_snapshot_shows_the_peak_and_fragmentation(board: str, open_page: OpenPa
     page.get_by_role("button", name="Fragmentation").click()
     expect(panel).to_contain_text("Largest free block")
     expect(panel).to_contain_text("Lost to rounding")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     assert not overflows(page)
 
 
@@ -68,5 +68,5 @@ def test_collectives_and_the_rank_that_others_wait_for(board: str, open_page: Op
     # Rank 0 was ready 0.1 ms earlier in each of the 15 all-reduces.
     expect(ranks.first).to_contain_text("1.5 ms")
     expect(page.get_by_role("group", name="Collectives of all ranks over time")).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     assert not overflows(page)

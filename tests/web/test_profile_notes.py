@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import TAB, open_tool
-from tests.web.test_looks import find_violations
+from tests.web.test_looks import list_violations
 from tests.web.test_profile_query import write_capture
 
 pytestmark = pytest.mark.browser
@@ -33,7 +33,7 @@ def test_notes_are_flags_on_the_time_axis(board: str, open_page: OpenPage) -> No
     expect(flag).to_be_visible()
     page.reload()
     expect(flag).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     notes.get_by_role("button", name="Delete note the slow one").click()
     expect(flag).to_have_count(0)
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, TAB, open_tool, tool_panel
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_profile_tools import table_rows
 from tracklight.analysis.profiles.captures import open_capture
 
@@ -63,7 +63,7 @@ def test_result_is_a_table_that_links_to_events(
         table = list(csv.reader(file))
     assert table[0] == ["event", "name", "duration_ms"] and len(table) == 6
     assert float(table[1][2]) == pytest.approx(trace.duration_ps[longest] / 1e9)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     rows.first.get_by_role("button").click()
     expect(page.get_by_role("complementary", name="Details")).to_contain_text(
         trace.names[trace.name[longest]]

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import TAB, open_tool
-from tests.web.test_looks import find_violations
+from tests.web.test_looks import list_violations
 from tests.web.test_profile_query import CAPTURE, run_sql, write_capture
 from tests.web.test_profile_tools import table_rows
 from tests.web.waiting import get_stable_box
@@ -82,7 +82,7 @@ def test_events_are_selected_by_rectangle_and_click(board: str, open_page: OpenP
     expect(selected).to_have_text(f"selected: 1 of {count}")
     page.reload()
     expect(selected).to_have_text(f"selected: 1 of {count}")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.get_by_role("button", name="Clear selection").click()
     expect(selected).to_have_count(0)
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, SESSION, TAB, choose_capture, open_tool, tool_panel
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_url
 from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.ops import OpSide, OpStats, compute_op_stats
@@ -154,7 +154,7 @@ def test_shows_program_as_tree_and_text(board: str, open_page: OpenPage) -> None
     expect(line).to_contain_text("µs")
     page.get_by_role("textbox", name="Filter lines").fill("ROOT lhs_contracting")
     expect(lines.get_by_role("listitem").first).to_contain_text("lhs_contracting_dims")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_memory_tool_marks_leaks(board: str, open_page: OpenPage) -> None:
@@ -179,4 +179,4 @@ def test_tools_are_accessible_on_a_phone_in_dark_mode(board: str, open_page: Ope
         open_tool(page, title)
         expect(table_rows(page, label).first).to_be_visible()
         assert not overflows(page)
-        assert find_violations(page) == []
+        assert list_violations(page) == []

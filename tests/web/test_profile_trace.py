@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.web.conftest import board_fixture
 from tests.web.profile_log import choose_capture
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import Box, get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
@@ -315,7 +315,7 @@ def test_compares_two_traces_accessibly_on_a_phone(board: str, open_page: OpenPa
     assert not overflows(page)
     page.get_by_role("button", name="Details").click()
     expect(page.get_by_role("complementary", name="Details")).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.get_by_role("button", name="Hide details").click()
     choose_capture(page, "Select baseline capture", "slow")
     fields = page.get_by_role("application")
@@ -323,7 +323,7 @@ def test_compares_two_traces_accessibly_on_a_phone(board: str, open_page: OpenPa
     expect(fields.nth(1)).to_have_attribute("data-complete", "true")
     page.get_by_role("searchbox", name="Search events").fill("sgemm")
     expect(page.get_by_role("status", name="Matches")).to_have_text("8")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_back_and_forward_restore_zoom_and_selection(board: str, open_page: OpenPage) -> None:

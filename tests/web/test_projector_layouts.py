@@ -24,7 +24,7 @@ from tests.web.embedding_log import (
     write_embedding_log,
 )
 from tests.web.event_writer import append_records, loss_records
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_static_board import copy
 
 pytestmark = pytest.mark.browser
@@ -159,7 +159,7 @@ def test_is_accessible_and_reports_mismatched_labels(points: str, open_page: Ope
     expect(
         page.get_by_role("list", name="Nearest neighbors").get_by_role("listitem")
     ).to_have_count(20)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.get_by_role("button", name="Select an embedding").click()
     page.get_by_role("dialog").get_by_role("option", name=re.compile("too_few")).click()
     expect(page.get_by_role("status").filter(has_text="41 rows of labels")).to_be_visible()

@@ -24,7 +24,7 @@ from tests.web.run_table import (
     runs_panel,
 )
 from tests.web.study_log import TRIALS
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
@@ -108,16 +108,16 @@ def test_has_no_accessibility_violations(
         page.get_by_role("button", name="Show runs").click()
     expect(rows(page)).to_have_count(len(TRIALS))
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     run_name(page, "conv/lr1e-3").click(button="right")
     expect(page.get_by_role("menu")).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.keyboard.press("Escape")
     runs_panel(page).get_by_role("button", name="Group").click()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.keyboard.press("Escape")
     runs_panel(page).get_by_role("button", name="Columns").click()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_phone_selects_runs_in_a_drawer(study: str, open_page: Callable[..., Page]) -> None:

@@ -19,7 +19,7 @@ from tests.web.cards import (
     table_rows,
     tooltip,
 )
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
@@ -88,9 +88,9 @@ def test_has_no_accessibility_violations(board: str, open_page: Callable[..., Pa
     page = open_page(board + query)
     drawn_chart(page, "epoch + odd")
     open_settings(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     open_menu(page, "epoch")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_dialogs_have_no_accessibility_violations(
@@ -101,7 +101,7 @@ def test_dialogs_have_no_accessibility_violations(
         drawn_chart(page, "train/loss")
         open_menu(page, "train/loss").get_by_text(item).click()
         expect(page.get_by_role("dialog")).to_be_visible()
-        assert find_violations(page) == []
+        assert list_violations(page) == []
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
 

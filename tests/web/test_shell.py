@@ -20,7 +20,7 @@ from tests.web.locators import (
     search_results,
     tag_row,
 )
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_url
 
 pytestmark = pytest.mark.browser
@@ -164,7 +164,7 @@ def test_alert_rule_reports_matches(
     expect(alert).to_contain_text("train/loss")
     expect(alert).to_contain_text("vit · step 50")
     expect(page.get_by_role("button", name="Alerts", exact=True)).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     alert.click()
     expect(page).to_have_url(re.compile("cursor=50"))
     panel.get_by_role("button", name="Delete alert for */loss").click()
@@ -180,7 +180,7 @@ def test_overlays_are_accessible(sweep: str, open_page: Callable[..., Page], wid
     for key in (",", "?", "Control+k"):
         page.keyboard.press(key)
         expect(overlay).to_be_visible()
-        assert find_violations(page) == [], key
+        assert list_violations(page) == [], key
         assert not overflows(page), key
         page.keyboard.press("Escape")
         expect(overlay).to_have_count(0)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.text_log import event_record, make_story, text_entries, text_list
 from tests.web.waiting import get_stable_box, wait_for_value
 from tracklight.formats import summary
@@ -32,10 +32,10 @@ def test_has_no_accessibility_violations(library: str, open_page: Open) -> None:
     expect(page.get_by_text("60 matches")).to_be_visible()
     page.get_by_role("button", name="Show matches").click()
     page.get_by_role("button", name="Text settings").click()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.get_by_role("button", name="Raw").first.click()
     expect(text_entries(page, "model/card").first).to_contain_text("# The model")
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_other_views_have_no_accessibility_violations(library: str, open_page: Open) -> None:
@@ -43,7 +43,7 @@ def test_other_views_have_no_accessibility_violations(library: str, open_page: O
     for rest in ("&card=story&text-compare=a,10,b,20", "&card=arrays/cube", "&step-mode=all"):
         page.goto(f"{library}{rest}")
         expect(page.get_by_role("main")).to_contain_text(re.compile(r"mat \d|box \d"))
-        assert find_violations(page) == [], rest
+        assert list_violations(page) == [], rest
 
 
 def test_fits_phone_width(library: str, open_page: Open) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import wait_for_condition
 
 pytestmark = pytest.mark.browser
@@ -98,4 +98,4 @@ def test_tour_is_accessible_and_fits(width: int, demo: str, open_page: OpenPage)
     expect(panel.get_by_role("button", name="跳过导览")).to_be_visible()
     expect(page.locator("article canvas").first).to_be_visible()
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []

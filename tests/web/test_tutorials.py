@@ -59,7 +59,7 @@ def strip_mesh_suffix(tag: str) -> str:
     return tag.removesuffix(part)
 
 
-def find_cards(page: Page) -> set[str]:
+def list_cards(page: Page) -> set[str]:
     """Scroll through all cards and return their ids; only those near the viewport exist."""
     expect(page.locator("[data-card]").first).to_be_visible()
     found: set[str] = set()
@@ -94,5 +94,5 @@ def test_every_tag_has_a_card(case: str, tmp_path: Path, open_page: Callable[...
             for title in TABS[plugin]:
                 dashboard_tab(page, title).click()
                 expect(dashboard_tab(page, title)).to_have_attribute("aria-current", "page")
-                missing = tags - find_cards(page)
+                missing = tags - list_cards(page)
                 assert not missing, (title, missing)

@@ -23,7 +23,7 @@ SCALARS = re.compile(
 )
 
 
-def find_entry(assets: Path) -> Path:
+def get_entry(assets: Path) -> Path:
     """Return the module that lists all dashboards; that of Scalars also has its name."""
     texts = {path: path.read_text("utf-8") for path in assets.glob("*.js")}
     (entry,) = [
@@ -47,7 +47,7 @@ def test_download_size_of_scalars_is_limited() -> None:
         pytest.skip("the page was not built; make test builds it")
     head = (PAGE_DIR / "index.html").read_text("utf-8")
     todo = {PAGE_DIR / name for name in HEAD_ASSETS.findall(head)}
-    todo |= collect_scalars_modules(find_entry(PAGE_DIR / "assets"))
+    todo |= collect_scalars_modules(get_entry(PAGE_DIR / "assets"))
     seen: set[Path] = {PAGE_DIR / "index.html"}
     while todo:
         path = todo.pop()

@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from sklearn.metrics import roc_auc_score
 
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.waiting import get_stable_box, get_stable_text, get_stable_url, wait_for_value
 from tests.web.what_if_data import (
     ROWS,
@@ -732,7 +732,7 @@ def test_views_fit_and_are_accessible(view: str, people: str, open_page: OpenPag
     expect(page.locator("main [aria-busy=true]")).to_have_count(0)
     get_stable_text(page.locator("main"))
     assert not overflows(page)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.set_viewport_size({"width": 390, "height": 800})
     assert not overflows(page)
 
@@ -781,7 +781,7 @@ def test_static_export_of_a_file(tmp_path: Path, open_page: OpenPage) -> None:
     for view_name in ("Dependence", "Compare", "Attributions"):
         page.get_by_role("button", name=view_name, exact=True).click()
         expect(page.get_by_role("main").get_by_role("paragraph").first).to_be_visible()
-    assert find_violations(page) == []
+    assert list_violations(page) == []
 
 
 def test_static_export_of_images(tmp_path: Path, open_page: OpenPage) -> None:

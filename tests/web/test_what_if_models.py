@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.test_looks import find_violations, overflows
+from tests.web.test_looks import list_violations, overflows
 from tests.web.test_what_if import TAB, editor, wait_for_plot
 from tests.web.what_if_data import make_people, predict_flat, predict_steep, serve_workspaces
 from tracklight.analysis.predictors.python_models import wrap_model
@@ -57,7 +57,7 @@ def test_all_models_are_compared(people: str, open_page: OpenPage) -> None:
     headers = page.get_by_role("table", name="Disagreements").get_by_role("columnheader")
     expect(headers.filter(has_text="Score of busy")).to_have_count(1)
     expect(page.locator("main [aria-busy=true]")).to_have_count(0)
-    assert find_violations(page) == []
+    assert list_violations(page) == []
     page.set_viewport_size({"width": 390, "height": 800})
     assert not overflows(page)
     page.get_by_label("Compare with").select_option("flat")

@@ -63,7 +63,7 @@ def read(address: str) -> dict[str, Any]:
         return dict(json.load(response)["document"])
 
 
-def find_card(page: Page, target: str) -> Locator:
+def get_card(page: Page, target: str) -> Locator:
     return page.locator(f"[data-board-card=card-{target}]")
 
 
@@ -75,7 +75,7 @@ def choose(page: Page, card: Locator, item: str) -> None:
 
 
 def rename(page: Page, target: str, title: str) -> None:
-    choose(page, find_card(page, target), "Rename…")
+    choose(page, get_card(page, target), "Rename…")
     dialog = page.get_by_role("dialog", name="Rename…")
     dialog.get_by_role("textbox", name="Title").fill(title)
     dialog.get_by_role("button", name="Save").click()
@@ -107,8 +107,8 @@ def test_card_of_a_dashboard_is_added(address: str, open_page: OpenPage) -> None
 def test_cards_keep_runs_and_settings(address: str, open_page: OpenPage) -> None:
     save(address, make_document())
     page = open_page(f"{address}?tab=workspaces")
-    expect(find_card(page, "loss").locator("[data-note]")).to_contain_text("2 runs")
-    expect(find_card(page, "accuracy").locator("[data-note]")).to_contain_text("1 run")
+    expect(get_card(page, "loss").locator("[data-note]")).to_contain_text("2 runs")
+    expect(get_card(page, "accuracy").locator("[data-note]")).to_contain_text("1 run")
     # Settings of all curves.
     page.get_by_role("button", name="Settings of all cards").click()
     page.get_by_role("checkbox", name=re.compile("^Log.* y", re.I)).first.check()
@@ -181,7 +181,7 @@ def list_cards(address: str) -> list[str]:
 def test_cards_are_dragged_and_resized(address: str, open_page: OpenPage) -> None:
     save(address, make_document())
     page = open_page(f"{address}?tab=workspaces&workspace=board")
-    card, other = find_card(page, "loss"), find_card(page, "accuracy")
+    card, other = get_card(page, "loss"), get_card(page, "accuracy")
     expect(drawn_chart(page, "loss")).to_be_visible()
     title = get_stable_box(card.get_by_text("loss", exact=True).first)
     target = get_stable_box(other)
@@ -219,7 +219,7 @@ def test_exported_workspace_needs_no_server(
     exported = open_page((tmp_path / "board.html").as_uri())
     expect(drawn_chart(exported, "loss")).to_be_visible()
     expect(drawn_chart(exported, "accuracy")).to_be_visible()
-    expect(find_card(exported, "note").locator("em")).to_have_text("converge")
+    expect(get_card(exported, "note").locator("em")).to_have_text("converge")
     expect(exported.get_by_role("button", name="Add card")).to_have_count(0)
 
 
@@ -231,7 +231,7 @@ def test_version_is_restored(address: str, open_page: OpenPage) -> None:
     save(address, {**document, "sections": fewer}, expected=1)
     page = open_page(f"{address}?tab=workspaces&workspace=board")
     expect(drawn_chart(page, "loss")).to_be_visible()
-    expect(find_card(page, "accuracy")).to_have_count(0)
+    expect(get_card(page, "accuracy")).to_have_count(0)
     page.get_by_role("button", name="Workspaces and reports").click()
     page.get_by_role("menuitem", name="Versions…").click()
     dialog = page.get_by_role("dialog", name="Versions…")

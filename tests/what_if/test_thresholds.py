@@ -36,7 +36,7 @@ def make_session(frame: pandas.DataFrame) -> Session:
     return Session(frame, predict, "y", features=["score_in"])
 
 
-def find_lowest_cost(frame: pandas.DataFrame) -> int:
+def get_lowest_cost(frame: pandas.DataFrame) -> int:
     return min(
         int(((frame["score_in"] >= limit) != frame["y"]).sum()) for limit in np.arange(101) / 100
     )
@@ -77,11 +77,11 @@ def test_thresholds_are_chosen_for_all_rows(strategy: Any) -> None:
     chosen = make_session(frame).optimize(strategy, "group", intervals="none")
     groups = dict(list(frame.groupby(frame["group"].fillna("missing"))))
     assert chosen.to_pandas()["count"].sum() == ROWS
-    assert chosen.single_cost == find_lowest_cost(frame)
+    assert chosen.single_cost == get_lowest_cost(frame)
     assert chosen.cost == (
-        find_lowest_cost(frame)
+        get_lowest_cost(frame)
         if strategy == "single"
-        else sum(find_lowest_cost(group) for group in groups.values())
+        else sum(get_lowest_cost(group) for group in groups.values())
     )
 
 
@@ -98,7 +98,7 @@ def test_responses_have_the_slice_of_missing_values(tmp_path: Path) -> None:
     counted = np.reshape([response[name] for name in ("tp", "fp", "tn", "fn")], (4, -1, 101))
     assert counted[..., 50].sum(axis=0).tolist() == response["counts"]
     assert sum(response["counts"][1:]) == ROWS
-    assert optimized["single_cost"] == find_lowest_cost(frame)
+    assert optimized["single_cost"] == get_lowest_cost(frame)
 
 
 def test_slices_without_rows_get_no_threshold(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_slices_without_rows_get_no_threshold(tmp_path: Path) -> None:
     table = session.optimize("group", "group", intervals="bootstrap")
     assert table.to_pandas()["slice"].tolist() == ["group:missing"]
     assert table.to_pandas()["count"].tolist() == [len(left)]
-    assert table.cost == find_lowest_cost(left)
+    assert table.cost == get_lowest_cost(left)
     assert table.cost_interval[0] <= table.cost <= table.cost_interval[1]
     access = DataAccess(workspaces={"data": session.workspace})
     with start_board(tmp_path, access) as board:

@@ -40,9 +40,9 @@ from tracklight.logdir.access import ConfinedFiles, Root, is_url, open_filesyste
 from tracklight.logdir.discover import discover, is_capture
 from tracklight.logdir.filesystem import FileSystem, ListedFile
 from tracklight.logdir.watch import is_network_path
-from tracklight.server.instances import bind_address
 from tracklight.server.plugins import ENTRY_POINT_GROUP
 from tracklight.server.routing import PAGE_DIR
+from tracklight.server.serve import bind_address
 from tracklight.types import Kind, RunInfo, SharedTag
 from tracklight.util.files import get_data_dir
 from tracklight.util.html import format_count

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tracklight.cli.logdir_arg import (
     ProgressCounter,
@@ -22,12 +22,20 @@ from tracklight.cli.logdir_arg import (
 from tracklight.cli.parser import EXIT_FAILURE
 from tracklight.errors import LogError, UsageError
 from tracklight.reader import Log, Values
-from tracklight.reader.export import export_scalars, open_output, resolve_format
+from tracklight.reader.export import (
+    ColumnType,
+    ExportColumn,
+    create_table_writer,
+    export_audio,
+    export_histograms,
+    export_images,
+    export_scalars,
+    export_text,
+    open_output,
+    resolve_format,
+)
 from tracklight.types import Kind, TagInfo
 from tracklight.util.html import format_count
-
-if TYPE_CHECKING:
-    from tracklight.reader.export_values import ColumnType, ExportColumn
 
 #: The values of ``--kind`` that select tags; ``hparams`` selects none.
 _KINDS = {
@@ -74,8 +82,6 @@ def _export_scalars(log: Log, selection: Selection, flags: Namespace, format_nam
 
 
 def _export_values(log: Log, selection: Selection, flags: Namespace, format_name: str) -> int:
-    from tracklight.reader import export_values
-
     keys = _list_series(log, selection, flags.kind)
     read = getattr(log, flags.kind)
     counter = ProgressCounter(len(keys))
@@ -89,13 +95,13 @@ def _export_values(log: Log, selection: Selection, flags: Namespace, format_name
     with show_progress("exporting", counter.read):
         if flags.kind in ("images", "audio"):
             is_images = flags.kind == "images"
-            write = export_values.export_images if is_images else export_values.export_audio
+            write = export_images if is_images else export_audio
             write(
                 iter_series(), flags.out, format_name, errors.append, overwritten=flags.overwritten
             )
         else:
             is_text = flags.kind == "text"
-            write_rows = export_values.export_text if is_text else export_values.export_histograms
+            write_rows = export_text if is_text else export_histograms
             with open_output(flags.out) as file:
                 write_rows(
                     iter_series(), file, format_name, errors.append, overwritten=flags.overwritten
@@ -108,7 +114,6 @@ def _export_values(log: Log, selection: Selection, flags: Namespace, format_name
 
 def _export_hparams(log: Log, selection: Selection, flags: Namespace, format_name: str) -> None:
     from tracklight.dashboards.hparams import make_wide_table
-    from tracklight.reader import export_values
     from tracklight.server.plugins import create_static_context
 
     tags = {info.tag for infos in selection.values() for info in infos} if flags.tag else None
@@ -117,11 +122,11 @@ def _export_hparams(log: Log, selection: Selection, flags: Namespace, format_nam
     if not table.rows:
         raise LogError(f"no hyperparameters in {format_roots(log)}")
     columns = [
-        export_values.ExportColumn(name, _infer_type(name, cells))
+        ExportColumn(name, _infer_type(name, cells))
         for name, cells in zip(table.headings, zip(*table.rows, strict=True), strict=True)
     ]
     with open_output(flags.out) as file:
-        writer = export_values.create_table_writer(file, format_name, columns)
+        writer = create_table_writer(file, format_name, columns)
         for row in table.rows:
             writer.write([_convert_cell(*pair) for pair in zip(row, columns, strict=True)])
         writer.close()

@@ -13,9 +13,8 @@ import numpy as np
 
 from tracklight.errors import Message, RunNotFoundError, UnavailableError
 from tracklight.index.aggregation import CurveReduction
-from tracklight.index.cache import DEFAULT_CACHE_BYTES, find_cache_folder
+from tracklight.index.cache import DEFAULT_CACHE_BYTES, create_cache, find_cache_folder
 from tracklight.index.cluster import assign_runs
-from tracklight.index.cluster.shared_cache import create_cache
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.shard import SeriesKey, Shard, ValueReader
 from tracklight.index.tags import merge_shared_tags

@@ -201,7 +201,7 @@ class Shard:
         if not is_kept or not isinstance(view, CacheableView):
             return self._compute(keys, query, view)
         versions = self._get_versions(keys)
-        results = self._results.find(keys, versions, query, view)
+        results = self._results.lookup(keys, versions, query, view)
         missing = [index for index, result in enumerate(results) if result is None]
         missing_keys = [keys[index] for index in missing]
         computed = self._compute(missing_keys, query, view) if missing else []
@@ -481,7 +481,7 @@ class ResultCache:
             max_bytes=_MAX_RESULT_BYTES, idle_s=_RESULT_IDLE_S
         )
 
-    def find(
+    def lookup(
         self,
         keys: Sequence[SeriesKey],
         versions: Mapping[str, RunVersion],

@@ -554,7 +554,7 @@ class SummaryTable:
         """Return the numbers of a tag in some runs, each of which is listed once."""
         columns = np.full((4, len(runs)), np.nan)
         is_present = np.zeros(len(runs), np.bool_)
-        found, target, others = self._find(runs, tag)
+        found, target, others = self._locate(runs, tag)
         is_present[target] = True
         for number, name in enumerate(("last_value", "low", "high", "last_step")):
             columns[number, target] = self._headers.columns[name][found]
@@ -570,7 +570,7 @@ class SummaryTable:
     def get_last_points(self, runs: Sequence[str], tag: str) -> list[Point | None]:
         """Return the last written point of a tag in some runs, each of which is listed once."""
         points: list[Point | None] = [None] * len(runs)
-        found, target, others = self._find(runs, tag)
+        found, target, others = self._locate(runs, tag)
         headers = self._headers.columns
         columns = (headers[name][found] for name in ("last_step", "last_wall", "last_value"))
         for row, *point in zip(target.tolist(), *(it.tolist() for it in columns), strict=True):
@@ -579,10 +579,10 @@ class SummaryTable:
             points[row] = get_last_points(run, [tag])[0]
         return points
 
-    def _find(
+    def _locate(
         self, runs: Sequence[str], tag: str
     ) -> tuple[Int64, Int64, list[tuple[int, RunIndex]]]:
-        """Find a tag in some runs.
+        """Locate a tag in some runs.
 
         Returns:
             The rows of the headers that have its numbers, the positions in ``runs`` that these

@@ -21,7 +21,7 @@ from tracklight.keras.model import (
     parse_profile_batch,
     read_number,
 )
-from tracklight.profiler.profilers import StepMarker, create_profiler
+from tracklight.profiler import StepMarker, create_profiler
 from tracklight.profiler.tracing import GraphCapture, build_function_graphs, create_graph_capture
 from tracklight.summary import FileWriter, create_file_writer
 from tracklight.writer import as_number, as_tag, event_writer, warnings

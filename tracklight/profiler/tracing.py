@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from tracklight.formats import proto
-from tracklight.profiler.profilers import PROFILE_DIR, Profiler, create_profiler
+from tracklight.profiler import PROFILE_DIR, Profiler, create_profiler
 from tracklight.util.parsing import extract_jax_line
 from tracklight.writer import event_writer, warnings
 from tracklight.writer.warnings import ArgumentError, warn_or_raise

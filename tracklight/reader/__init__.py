@@ -1,8 +1,8 @@
 """Read logs from Python: `open` returns a `Log`, which returns series, tables and values.
 
-The package also holds the code behind ``tracklight export`` (`export`, `export_values`) and
-``tracklight inspect`` (`summaries`). It may import `index`, `analysis` and what is below them, but
-no dashboards and no server. Start reading at `log.py`.
+The package also holds the code behind ``tracklight export`` (`export`) and ``tracklight inspect``
+(`summaries`). It may import `index`, `analysis` and what is below them, but no dashboards and no
+server. Start reading at `log.py`.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ Floats = NDArray[np.float64]
 #: float32 or float64; not converted, because converting takes as long as counting.
 Reals = NDArray[Any]
 
-_SMALLEST_LIMIT = 1e-12
-_LARGEST_LIMIT = 1e20
+_MIN_BUCKET_EDGE = 1e-12
+_MAX_BUCKET_EDGE = 1e20
 #: Differences of larger numbers may overflow, so they are scaled down before counting.
 _MAX_UNSCALED = 1e300
 _SCALE = 2.0**-100
@@ -131,8 +131,8 @@ def compute_exponential_histogram(numbers: NDArray[Any]) -> HistogramCounts:
 def compute_exponential_limits() -> Floats:
     """Return the positive limits, multiplied repeatedly to reproduce TensorFlow's rounding."""
     limits = []
-    limit = _SMALLEST_LIMIT
-    while limit < _LARGEST_LIMIT:
+    limit = _MIN_BUCKET_EDGE
+    while limit < _MAX_BUCKET_EDGE:
         limits.append(limit)
         limit *= 1.1
     return np.array(limits)

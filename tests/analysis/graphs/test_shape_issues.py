@@ -15,7 +15,7 @@ from tracklight.analysis.graphs.insights import DataFlow, iter_shape_issues
 UNKNOWN = -1
 
 
-def find_issues(
+def list_issues(
     op: str, one: Sequence[int], other: Sequence[int], source: str = "Placeholder"
 ) -> str:
     """Return the issues of an operation on two tensors of these shapes."""
@@ -33,24 +33,24 @@ def find_issues(
     [([4, 8], [4, 8]), ([4, 8], [8]), ([4, 8], [1, 8]), ([UNKNOWN, 8], [4, 8]), ([4, 8], [])],
 )
 def test_compatible_shapes_have_no_issue(one: list[int], other: list[int]) -> None:
-    assert find_issues("Sub", one, other) == ""
+    assert list_issues("Sub", one, other) == ""
 
 
 def test_row_and_column_are_broadcast_to_a_square() -> None:
-    assert find_issues("Sub", [32], [32, 1]) == f"32 and 32{X}1 are broadcast to 32{X}32"
+    assert list_issues("Sub", [32], [32, 1]) == f"32 and 32{X}1 are broadcast to 32{X}32"
     # With constants it is intended.
-    assert find_issues("Sub", [32], [32, 1], source="Const") == ""
+    assert list_issues("Sub", [32], [32, 1], source="Const") == ""
 
 
 def test_incompatible_elementwise_shapes() -> None:
-    assert find_issues("aten::add", [4, 8], [4, 6]) == f"4{X}8 and 4{X}6 cannot be broadcast"
-    assert find_issues("Conv2D", [4, 8], [4, 6]) == ""
+    assert list_issues("aten::add", [4, 8], [4, 6]) == f"4{X}8 and 4{X}6 cannot be broadcast"
+    assert list_issues("Conv2D", [4, 8], [4, 6]) == ""
 
 
 def test_incompatible_matrix_product() -> None:
-    assert find_issues("MatMul", [4, 8], [8, 2]) == ""
-    assert find_issues("MatMul", [4, 8], [9, 2]) == f"4{X}8 times 9{X}2: 8 is not 9"
-    assert find_issues("MatMul", [4, UNKNOWN], [9, 2]) == ""
+    assert list_issues("MatMul", [4, 8], [8, 2]) == ""
+    assert list_issues("MatMul", [4, 8], [9, 2]) == f"4{X}8 times 9{X}2: 8 is not 9"
+    assert list_issues("MatMul", [4, UNKNOWN], [9, 2]) == ""
 
 
 def test_transposed_operand() -> None:

@@ -12,7 +12,7 @@ from tracklight.analysis.graphs.insights import DataFlow, iter_skip_connections
 OPS = {"x": "Placeholder", "conv": "Conv2D", "relu": "Relu", "sum": "AddV2", "next": "Conv2D"}
 
 
-def find_skips(
+def list_skips(
     nodes: Inputs, ops: Mapping[str, str], shapes: Mapping[str, Sequence[int]] | None = None
 ) -> list[tuple[str, str, int]]:
     subgraph = Subgraph(parse_graphdef(graphdef(nodes, ops, shapes).SerializeToString()))
@@ -23,41 +23,41 @@ def find_skips(
 
 def test_sum_of_output_and_input_of_a_layer() -> None:
     nodes = {"x": [], "w": [], "conv": ["x", "w"], "relu": ["conv"], "sum": ["relu", "x"]}
-    assert find_skips({**nodes, "next": ["sum"]}, OPS) == [("x", "sum", 2)]
+    assert list_skips({**nodes, "next": ["sum"]}, OPS) == [("x", "sum", 2)]
 
 
 def test_shorter_path_may_have_a_layer() -> None:
     nodes = {"x": [], "conv": ["x"], "relu": ["conv"], "next": ["x"], "sum": ["relu", "next"]}
-    assert find_skips(nodes, OPS) == [("x", "sum", 2)]
+    assert list_skips(nodes, OPS) == [("x", "sum", 2)]
 
 
 def test_concatenation_of_output_and_input() -> None:
     nodes = {"x": [], "conv": ["x"], "join": ["conv", "x", "axis"], "axis": []}
-    assert find_skips(nodes, {**OPS, "join": "ConcatV2"}) == [("x", "join", 1)]
+    assert list_skips(nodes, {**OPS, "join": "ConcatV2"}) == [("x", "join", 1)]
 
 
 def test_path_without_layer_is_no_skip_connection() -> None:
     nodes = {"x": [], "relu": ["x"], "sum": ["relu", "x"]}
-    assert find_skips(nodes, OPS) == []
+    assert list_skips(nodes, OPS) == []
 
 
 def test_paths_of_equal_length_are_branches() -> None:
     nodes = {"x": [], "conv": ["x"], "next": ["x"], "sum": ["conv", "next"]}
-    assert find_skips(nodes, OPS) == []
+    assert list_skips(nodes, OPS) == []
 
 
 def test_adding_a_bias_is_no_skip_connection() -> None:
     nodes = {"x": [], "conv": ["x"], "relu": ["conv"], "sum": ["relu", "x"]}
     shapes = {"x": [1, 8], "relu": [4, 8]}
-    assert find_skips(nodes, OPS, shapes) == []
-    assert find_skips(nodes, OPS, {**shapes, "x": [4, 8]}) == [("x", "sum", 2)]
+    assert list_skips(nodes, OPS, shapes) == []
+    assert list_skips(nodes, OPS, {**shapes, "x": [4, 8]}) == [("x", "sum", 2)]
 
 
 def test_weights_are_not_followed() -> None:
     nodes = {"w": [], "conv": ["w"], "sum": ["conv", "w"]}
-    assert find_skips(nodes, OPS) == []
+    assert list_skips(nodes, OPS) == []
 
 
 def test_sum_with_very_many_inputs_is_limited() -> None:
     many = {f"n{node}": ["x"] for node in range(3000)}
-    assert find_skips({"x": [], **many, "sum": list(many)}, OPS) == []
+    assert list_skips({"x": [], **many, "sum": list(many)}, OPS) == []

@@ -81,7 +81,7 @@ def make_operator() -> Table:
     return {0: ("I", 0), 1: np.int32([0]), 2: np.int32([1])}
 
 
-def find_details(graph: Graph, label: str) -> NodeDetails:
+def get_details(graph: Graph, label: str) -> NodeDetails:
     (node,) = (at for at, name in enumerate(graph.names) if name.rpartition("/")[2] == label)
     return graph.describe(node)
 
@@ -128,14 +128,14 @@ def test_options_of_operators(field: str, value: Any, text: str) -> None:
     number, at = get_type(OPTIONS, field)
     operator = {**make_operator(), 3: ("B", number), 4: {at: value}}
     graph = parse_tflite(make_model([operator], ENDS))
-    assert find_details(graph, "y").attributes[field] == text
+    assert get_details(graph, "y").attributes[field] == text
 
 
 def test_options_of_newer_operators() -> None:
     number, at = get_type(OPTIONS_2, "name")
     operator = {**make_operator(), 11: ("B", number), 12: {at: "odml.norm"}}
     graph = parse_tflite(make_model([operator], ENDS))
-    assert find_details(graph, "y").attributes["name"] == "odml.norm"
+    assert get_details(graph, "y").attributes["name"] == "odml.norm"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_quantization_of_weights(quantization: Table | None, expected: dict[str,
         weight[4] = quantization
     operator = {**make_operator(), 1: np.int32([0, 1]), 2: np.int32([2])}
     graph = parse_tflite(make_model([operator], [ENDS[0], weight, ENDS[1]], np.int8([1, -2, 3])))
-    details = find_details(graph, "w")
+    details = get_details(graph, "w")
     assert details.attributes == expected
     assert details.parameters == 3
 

@@ -17,7 +17,7 @@ from tests.analysis.profiles.raw_captures import PARTS, RawEvent, get_fields
 from tests.analysis.profiles.raw_ops import RawInstruction, RawProgram, name_host_op, read_programs
 from tests.analysis.profiles.raw_steps import (
     divide_steps,
-    find_path,
+    get_path,
     get_raw_steps,
     list_part_events,
     load_raw,
@@ -195,7 +195,7 @@ def measure_precision_ms(name: str) -> dict[str, float]:
     In a CUDA graph, kernels of libraries are named after no instruction. If all library calls of
     the program have the same types, it is theirs.
     """
-    path, events = find_path(name), load_raw(name)
+    path, events = get_path(name), load_raw(name)
     programs = [] if ".json" in path.name else read_programs(path)
     known: dict[tuple[int, str], str] = {}
     for program in programs:
@@ -382,7 +382,7 @@ def measure_stages(name: str) -> dict[str, int]:
     ]
     parents = {e.args["id"]: e.args.get("parent_id") for e in load_raw(name) if "id" in e.args}
 
-    def find_root(id: int) -> int:
+    def get_root(id: int) -> int:
         while parents.get(id):
             id = parents[id]
         return id
@@ -390,7 +390,7 @@ def measure_stages(name: str) -> dict[str, int]:
     stages: dict[tuple[int, str], list[Span]] = defaultdict(list)
     for event in events:
         path = re.sub(r"\[\d+\](?=::|$)", "", event.name)
-        stages[find_root(event.args.get("id", 0)), path].append((event.start_ps, event.end_ps))
+        stages[get_root(event.args.get("id", 0)), path].append((event.start_ps, event.end_ps))
 
     def find_parent(key: tuple[int, str]) -> tuple[int, str] | None:
         root, path = key

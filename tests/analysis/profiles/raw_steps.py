@@ -21,7 +21,7 @@ from tests.analysis.profiles.raw_captures import (
     measure_union,
     read_raw,
 )
-from tests.analysis.profiles.sample_captures import find_sample, open_sample
+from tests.analysis.profiles.sample_captures import get_sample, open_sample
 from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.profile_data import AnalyzedTrace, ProfileData
 from tracklight.analysis.profiles.trace import PS_PER_MS
@@ -43,22 +43,22 @@ CAPTURES = (*TORCH, *TENSORFLOW, *JAX, *LARGE)
 IMPLICIT_ROOTS = ("FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process")
 
 
-def find_path(name: str) -> Path:
+def get_path(name: str) -> Path:
     if name in LARGE:
         (path,) = (Path(CORPUS or "") / "profile" / name / "plugins").rglob("*.xplane.pb")
         return path
-    return find_sample(name)
+    return get_sample(name)
 
 
 @cache
 def load(name: str) -> ProfileData:
-    trace = open_capture(find_path(name)) if name in LARGE else open_sample(name)
+    trace = open_capture(get_path(name)) if name in LARGE else open_sample(name)
     return ProfileData("run", "session", "host", AnalyzedTrace(trace))
 
 
 @cache
 def load_raw(name: str) -> list[RawEvent]:
-    return read_raw(find_path(name))
+    return read_raw(get_path(name))
 
 
 def list_raw_markers(events: list[RawEvent]) -> list[RawEvent]:

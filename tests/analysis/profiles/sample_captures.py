@@ -32,7 +32,7 @@ def open_file(name: str) -> Trace:
     return open_capture(DATA / name)
 
 
-def find_sample(name: str) -> Path:
+def get_sample(name: str) -> Path:
     """Return the file of a capture by the first part of its name."""
     suffixes = (".pt.trace.json.gz", ".xplane.pb", ".xplane.pb.xz")
     return next(path for each in suffixes if (path := DATA / f"{name}{each}").exists())
@@ -40,7 +40,7 @@ def find_sample(name: str) -> Path:
 
 def open_sample(name: str) -> Trace:
     """Open a capture by the first part of its name."""
-    path = find_sample(name)
+    path = get_sample(name)
     return read_case(name) if path.suffix == ".xz" else open_file(path.name)
 
 

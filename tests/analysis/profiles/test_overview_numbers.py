@@ -26,7 +26,7 @@ from tests.analysis.profiles.raw_steps import (
     EIGHT_BITS,
     cover,
     divide_steps,
-    find_path,
+    get_path,
     get_raw_steps,
     load,
     load_raw,
@@ -84,10 +84,10 @@ def test_devices(name: str) -> None:
 
 def list_expected_ops(name: str) -> OpTable:
     events = load_raw(name)
-    if ".json" in find_path(name).name:
+    if ".json" in get_path(name).name:
         return list_torch_ops(events)
     table = list_host_ops(events)
-    table.update(list_device_ops(events, read_programs(find_path(name))))
+    table.update(list_device_ops(events, read_programs(get_path(name))))
     return table
 
 
@@ -158,7 +158,7 @@ def test_achieved_rates(name: str) -> None:
         if side == "device" and op.cost and not isnan(op.cost[0])
     ]
     if name in CUDA_GRAPHS:
-        known = [sum_graph_costs(events, read_programs(find_path(name)))]
+        known = [sum_graph_costs(events, read_programs(get_path(name)))]
     if not work or not known:
         assert use is None
         return

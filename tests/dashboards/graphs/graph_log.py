@@ -10,8 +10,7 @@ import msgspec
 
 from tests.dashboards.opening import make_context
 from tests.index import logs
-from tracklight.dashboards.graphs import Graphs
-from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
+from tracklight.dashboards.graphs import RUN_GRAPH_TAG, Graphs, make_graph_id
 from tracklight.formats import proto
 from tracklight.formats.proto import Message
 from tracklight.formats.tfrecord import encode_record

@@ -13,7 +13,7 @@ from tests.analysis.graphs.graphdefs import graphdef
 from tests.archives import extract
 from tests.dashboards.graphs.conftest import OpenGraph
 from tests.dashboards.graphs.graph_log import GraphClient, X
-from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
+from tracklight.dashboards.graphs import RUN_GRAPH_TAG, make_graph_id
 from tracklight.errors import UsageError
 
 

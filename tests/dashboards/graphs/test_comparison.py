@@ -10,7 +10,7 @@ import pytest
 from tests.analysis.graphs.graphdefs import graphdef
 from tests.dashboards.graphs.conftest import OpenGraph
 from tests.dashboards.graphs.graph_log import GraphClient, X, write_graph
-from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
+from tracklight.dashboards.graphs import RUN_GRAPH_TAG, make_graph_id
 from tracklight.errors import UsageError
 
 SMALL, LARGE = f"8{X}4", f"8{X}6"

@@ -20,7 +20,7 @@ def train_step(open_graph: OpenGraph) -> GraphClient:
     return open_graph(proto.parse("GraphDef", STEP.read_bytes()))
 
 
-def find_call(client: GraphClient) -> str:
+def get_call(client: GraphClient) -> str:
     (path,) = (child.path for child in client.group().children if child.functions)
     return path
 
@@ -29,7 +29,7 @@ def test_function_with_the_training_step_is_open(train_step: GraphClient) -> Non
     overview = train_step.request("about")
     (function,) = overview.functions
     assert function.count > 10 * overview.nodes
-    body = f"{find_call(train_step)}|{function.name}|"
+    body = f"{get_call(train_step)}|{function.name}|"
     assert overview.default_groups == [body]
     # Layers and optimizer are not auxiliary.
     roles = {child.label: child.role for child in train_step.group(body).children}
@@ -41,7 +41,7 @@ def test_variable_handles_are_auxiliary_but_calls_are_not(train_step: GraphClien
     children = train_step.group().children
     assert len(children) > 15
     roles = {child.label: child.role for child in children}
-    assert roles[find_call(train_step)] == ""
+    assert roles[get_call(train_step)] == ""
     assert {child.role for child in children if child.op == "Placeholder"} == {"resource"}
     visible = [child.label for child in children if child.role == ""]
     assert visible == ["IteratorGetNext", "StatefulPartitionedCall", "optional", "Identity"]

@@ -13,8 +13,8 @@ from tests.dashboards.graphs.conftest import OpenGraph
 from tests.dashboards.graphs.graph_log import GraphClient, write_graph
 from tracklight.analysis.graphs import Graph
 from tracklight.analysis.graphs.parsers import parse_logged_graph
-from tracklight.dashboards.graphs import library
-from tracklight.dashboards.graphs.library import RUN_GRAPH_TAG, make_graph_id
+from tracklight.dashboards import graphs
+from tracklight.dashboards.graphs import RUN_GRAPH_TAG, make_graph_id
 from tracklight.errors import FormatError, LogError
 from tracklight.plugin import Empty
 
@@ -51,7 +51,7 @@ def test_concurrent_requests_parse_a_graph_once(
         time.sleep(0.05)
         return parse_logged_graph(plugin, data)
 
-    monkeypatch.setattr(library, "parse_logged_graph", parse_slowly)
+    monkeypatch.setattr(graphs, "parse_logged_graph", parse_slowly)
     with ThreadPoolExecutor(4) as pool:
         node_counts = list(pool.map(lambda _: client.request("about").nodes, range(4)))
     assert (node_counts, parsed) == ([1, 1, 1, 1], ["graphs"])
@@ -65,10 +65,10 @@ def test_large_graph_is_prepared(open_graph: OpenGraph, monkeypatch: pytest.Monk
         parsed.append(plugin)
         return parse_logged_graph(plugin, data)
 
-    monkeypatch.setattr(library, "parse_logged_graph", count_parsing)
+    monkeypatch.setattr(graphs, "parse_logged_graph", count_parsing)
     client.dashboard.prepare()
     assert parsed == []
-    monkeypatch.setattr(library, "PREPARE_BYTES", 1)
+    monkeypatch.setattr(graphs, "PREPARE_BYTES", 1)
     client.dashboard.prepare()
     assert parsed == ["graphs"]
     assert client.request("about").nodes == 1
@@ -78,7 +78,7 @@ def test_large_graph_is_prepared(open_graph: OpenGraph, monkeypatch: pytest.Monk
 def test_error_while_preparing_is_reported_by_the_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "PREPARE_BYTES", 1)
+    monkeypatch.setattr(graphs, "PREPARE_BYTES", 1)
     write_graph(tmp_path, b"not a graph")
     client = GraphClient(tmp_path)
     client.dashboard.prepare()

@@ -74,7 +74,7 @@ def test_follows_growing_and_removed_runs(logdir: Path, open_cluster: OpenCluste
     assert catalog.refresh().changed == ()
 
 
-def find_processes(catalog: Catalog) -> dict[int, int]:
+def list_processes(catalog: Catalog) -> dict[int, int]:
     """Return the process of each shard."""
     return {number: state.pid for number, state in catalog.describe_shards().items()}
 
@@ -85,9 +85,9 @@ def kill(pid: int) -> None:
 
 def test_a_killed_shard_is_replaced(logdir: Path, open_cluster: OpenCluster) -> None:
     catalog = open_cluster(logdir)
-    before, pids = describe(catalog), find_processes(catalog)
+    before, pids = describe(catalog), list_processes(catalog)
     kill(pids[0])
-    wait_until(lambda: find_processes(catalog).get(0) not in (None, pids[0]))
+    wait_until(lambda: list_processes(catalog).get(0) not in (None, pids[0]))
     wait_until(lambda: not catalog.missing_runs)
     assert describe(catalog) == before
     # The page is told to ask again for the runs of that shard only.
@@ -101,7 +101,7 @@ def test_answers_with_what_is_there(logdir: Path, open_cluster: OpenCluster) -> 
     names = [run.name for run in catalog.runs()]
     version = catalog.version
     missing = set[str]()
-    kill(find_processes(catalog)[1])
+    kill(list_processes(catalog)[1])
     # The first query after the failure notices it.
     while not missing:
         shared = catalog.shared_tags(names)
@@ -141,7 +141,7 @@ def test_survives_kills_during_load(tmp_path: Path, open_cluster: OpenCluster) -
     for thread in threads:
         thread.start()
     for round in range(4):
-        pids = find_processes(catalog)
+        pids = list_processes(catalog)
         kill(pids[round % 2])
         for number in range(8):
             logs.append(
@@ -162,7 +162,7 @@ def test_survives_kills_during_load(tmp_path: Path, open_cluster: OpenCluster) -
 
 
 def is_replaced(catalog: Catalog, number: int, pid: int) -> bool:
-    return not catalog.missing_runs and find_processes(catalog).get(number) not in (None, pid)
+    return not catalog.missing_runs and list_processes(catalog).get(number) not in (None, pid)
 
 
 class StallingView:
@@ -191,7 +191,7 @@ def test_a_slow_shard_times_out(tmp_path: Path, open_cluster: OpenCluster) -> No
 def test_refresh_does_not_wait_for_a_stopped_shard(logdir: Path, open_cluster: OpenCluster) -> None:
     catalog = open_cluster(logdir, timeout_s=8.0)
     names = {f"run-{number}" for number in range(8)}
-    pid = find_processes(catalog)[0]
+    pid = list_processes(catalog)[0]
     os.kill(pid, signal.SIGSTOP)
     try:
         for name in names:
@@ -206,7 +206,7 @@ def test_refresh_does_not_wait_for_a_stopped_shard(logdir: Path, open_cluster: O
         os.kill(pid, signal.SIGCONT)
     wait_until(lambda: not catalog.missing_runs)
     assert missing - {min(missing)} <= set(catalog.refresh().changed)
-    assert find_processes(catalog)[0] == pid
+    assert list_processes(catalog)[0] == pid
     alone = logs.open_catalog(logdir)
     assert describe(catalog) == describe(alone)
     alone.close()
@@ -215,7 +215,7 @@ def test_refresh_does_not_wait_for_a_stopped_shard(logdir: Path, open_cluster: O
 def test_status_lists_missing_runs(logdir: Path, open_cluster: OpenCluster, tmp_path: Path) -> None:
     catalog = open_cluster(logdir)
     with open_client(catalog, tmp_path) as client:
-        kill(find_processes(catalog)[0])
+        kill(list_processes(catalog)[0])
         wait_until(lambda: "runs are missing" in client.get("/api/v1/status").text)
         wait_until(lambda: "runs are missing" not in client.get("/api/v1/status").text)
         runs = client.get("/api/v1/runs").json()["runs"]

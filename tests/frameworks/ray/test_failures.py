@@ -72,7 +72,7 @@ def serve_ray_client(ray_address: str, port: int) -> Iterator[None]:
             process.kill()
 
 
-def find_free_port() -> int:
+def get_free_port() -> int:
     with socket.socket() as connection:
         connection.bind(("127.0.0.1", 0))
         port: int = connection.getsockname()[1]
@@ -104,7 +104,7 @@ def serve(logdir: Path, *flags: str) -> Iterator[httpx.Client]:
 
 def test_connects_again_through_ray_client(logdir: Path, ray_address: str) -> None:
     with ExitStack() as stack:
-        port = find_free_port()
+        port = get_free_port()
         servers = stack.enter_context(ExitStack())
         servers.enter_context(serve_ray_client(ray_address, port))
         flags = ("--no-cache", "--no-token", "--memory=64MB", "--cluster-shards=1")

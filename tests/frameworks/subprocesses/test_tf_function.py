@@ -27,11 +27,11 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Logged:
     return Logged(logdir, run_program(PROGRAM, logdir))
 
 
-def find_steps(logdir: Path, tag: str) -> list[int]:
+def list_steps(logdir: Path, tag: str) -> list[int]:
     return [step for name, step, _ in read_scalars(logdir) if name == tag]
 
 
-def find_line(mark: str) -> int:
+def get_line(mark: str) -> int:
     lines = (HERE / PROGRAM).read_text().splitlines()
     (number,) = [i for i, line in enumerate(lines, 1) if line.endswith(f"# line: {mark}")]
     return number
@@ -66,12 +66,12 @@ def test_logs_every_type_of_value_at_each_call(logged: Logged) -> None:
 
 def test_step_tensor_is_evaluated_in_the_graph(logged: Logged) -> None:
     # The last call is made in a name scope outside of the function.
-    assert find_steps(logged.logdir / "steps", "variable") == [10, 21, 34]
-    assert find_steps(logged.logdir / "steps", "default variable") == [22, 23]
+    assert list_steps(logged.logdir / "steps", "variable") == [10, 21, 34]
+    assert list_steps(logged.logdir / "steps", "default variable") == [22, 23]
 
 
 def test_default_step_is_read_at_each_call(logged: Logged) -> None:
-    assert find_steps(logged.logdir / "steps", "default") == [3, 4]
+    assert list_steps(logged.logdir / "steps", "default") == [3, 4]
 
 
 def test_writer_and_step_can_be_set_inside_the_function(logged: Logged) -> None:
@@ -80,7 +80,7 @@ def test_writer_and_step_can_be_set_inside_the_function(logged: Logged) -> None:
 
 @pytest.mark.parametrize("tag", ["unrolled", "while/body/looped"])
 def test_values_of_a_loop_stay_in_order(logged: Logged, tag: str) -> None:
-    assert find_steps(logged.logdir / "steps", tag) == list(range(20))
+    assert list_steps(logged.logdir / "steps", tag) == list(range(20))
 
 
 def test_logs_to_the_default_writer_of_each_call(logged: Logged) -> None:
@@ -90,17 +90,17 @@ def test_logs_to_the_default_writer_of_each_call(logged: Logged) -> None:
 
 def test_record_if_is_evaluated_at_each_call(logged: Logged) -> None:
     logdir = logged.logdir / "conditions"
-    assert find_steps(logdir, "python") == [1, 3]
-    assert find_steps(logdir, "callable tensor") == [0, 2, 4]
-    assert find_steps(logdir, "tensor") == [2, 3, 4]
-    assert find_steps(logdir, "cond/branch") == [3]
+    assert list_steps(logdir, "python") == [1, 3]
+    assert list_steps(logdir, "callable tensor") == [0, 2, 4]
+    assert list_steps(logdir, "tensor") == [2, 3, 4]
+    assert list_steps(logdir, "cond/branch") == [3]
 
 
 def test_training_result_is_unchanged(logged: Logged) -> None:
     assert len(set(logged.output["losses"])) == 5
     losses = [value for _, _, value in read_scalars(logged.logdir / "train loop")]
     assert losses == pytest.approx(logged.output["losses"])
-    assert find_steps(logged.logdir / "train loop", "forward/loss") == [0, 1, 2, 3, 4]
+    assert list_steps(logged.logdir / "train loop", "forward/loss") == [0, 1, 2, 3, 4]
 
 
 def test_tags_agree_with_tensorflow(logged: Logged) -> None:
@@ -136,11 +136,11 @@ def test_misuse_causes_one_warning_at_the_source_line(logged: Logged) -> None:
     messages = {line: message for _, line, message in logged.output["warnings"]}
     assert {name for name, _, _ in logged.output["warnings"]} == {PROGRAM}
     assert len(messages) == len(logged.output["warnings"]) == 5
-    assert "compiled by XLA (jit_compile=True)" in messages[find_line("XLA")]
-    assert "`data` must be one number, not an array of shape [2]" in messages[find_line("shape")]
-    assert "`step` is missing" in messages[find_line("no step")]
-    assert "`data` is a RaggedTensor" in messages[find_line("ragged")]
-    assert "`condition` is a symbolic tensor" in messages[find_line("condition")]
+    assert "compiled by XLA (jit_compile=True)" in messages[get_line("XLA")]
+    assert "`data` must be one number, not an array of shape [2]" in messages[get_line("shape")]
+    assert "`step` is missing" in messages[get_line("no step")]
+    assert "`data` is a RaggedTensor" in messages[get_line("ragged")]
+    assert "`condition` is a symbolic tensor" in messages[get_line("condition")]
 
 
 def test_misuse_raises_in_strict_mode(logged: Logged) -> None:

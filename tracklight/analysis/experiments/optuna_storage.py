@@ -145,7 +145,7 @@ class _Distributions:
 
     def _parse(self, text: str) -> tuple[str, dict[str, Any]]:
         if text not in self._parsed:
-            content = _find_json(text)
+            content = _parse_json(text)
             name = content.get("name") if isinstance(content, dict) else None
             attributes = content.get("attributes") if isinstance(content, dict) else None
             self._parsed[text] = (str(name), attributes if isinstance(attributes, dict) else {})
@@ -282,7 +282,7 @@ def _read_directions(database: sqlite3.Connection, studies: Mapping[int, _Study]
     )
     for study_id, text in database.execute(query, (_METRIC_NAMES_KEY,)):
         if study_id in studies:
-            studies[study_id].metric_names = _parse_names(_find_json(text))
+            studies[study_id].metric_names = _parse_names(_parse_json(text))
 
 
 def _read_trial_tables(
@@ -322,7 +322,7 @@ def _read_trial_tables(
             f" WHERE length(value_json) < 40 LIMIT {MAX_VALUES}"
         )
         for trial_id, key, text in database.execute(query):
-            number = find_number(_find_json(text))
+            number = find_number(_parse_json(text))
             if trial_id in trials and number is not None:
                 trials[trial_id][1].attributes[str(key)] = number
     if _list_columns(database, "trial_system_attributes"):
@@ -399,7 +399,7 @@ def read_optuna_journal(path: Path) -> StudyContents | None:
     damaged = 0
     with path.open("rb") as file:
         for index, line in enumerate(iter(lambda: file.readline(_MAX_LINE_BYTES), b"")):
-            is_valid = line.endswith(b"\n") and journal.apply(_find_json(line))
+            is_valid = line.endswith(b"\n") and journal.apply(_parse_json(line))
             if index == 0 and not is_valid:
                 return None
             damaged += line.endswith(b"\n") and not is_valid
@@ -562,7 +562,7 @@ def _parse_names(names: Any) -> list[str]:
     return [shorten_name(name) for name in names] if isinstance(names, list) else []
 
 
-def _find_json(text: Any) -> Any:
+def _parse_json(text: Any) -> Any:
     try:
         return load_json(text)
     except (ValueError, TypeError, RecursionError):

@@ -170,13 +170,13 @@ class SessionStore:
         all studies.
         """
         with self._lock:
-            columns = [self._find_cached(snapshot, metric, reduction) for metric in metrics]
+            columns = [self._get_values(snapshot, metric, reduction) for metric in metrics]
             self._update_stale(columns, snapshot, metrics, reduction)
             for metric, column in zip(metrics, columns, strict=True):
                 self._cache.put((metric.key, reduction), column)
             return [(column.values, column.steps) for column in columns]
 
-    def _find_cached(
+    def _get_values(
         self, snapshot: SessionSnapshot, metric: Metric, reduction: MetricReduction
     ) -> _MetricValues:
         """Return a metric from the cache, or start a new one, extended to all sessions."""

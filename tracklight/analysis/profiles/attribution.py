@@ -349,7 +349,7 @@ def _get_issue_times(trace: Trace, events: Int64, markers: Int64) -> Int64:
     for _ in range(_MAX_HANDOFFS):
         if not len(waiting):
             break
-        producers = producer_of.find(current[waiting])
+        producers = producer_of.get_producers(current[waiting])
         waiting, producers = waiting[producers >= 0], producers[producers >= 0]
         current[waiting] = producers
         times[waiting] = trace.start_ps[producers]
@@ -369,7 +369,7 @@ class _HandoffIndex:
         order = np.argsort(target, kind="stable")  # by track, then by start
         self._source, self._target = source[order], target[order]
 
-    def find(self, events: Int64) -> Int64:
+    def get_producers(self, events: Int64) -> Int64:
         """Return the producer of the last handoff around each event, -1 for none."""
         trace, target = self._trace, self._target
         if not len(target):

@@ -347,14 +347,14 @@ def _make_range_minimum(cost: Float64) -> Callable[[Int64, Int64], Int64]:
     sizes = np.arange(1, cost.shape[1] + 1)
     level_of = np.concatenate([[0], np.floor(np.log2(sizes)).astype(np.int64)])
 
-    def find(start: Int64, end: Int64) -> Int64:
+    def get_cheapest(start: Int64, end: Int64) -> Int64:
         level = level_of[end - start + 1]
         left = table[level, rows, start]
         right = table[level, rows, end + 1 - (1 << level)]
         result: Int64 = np.where(cost[rows, right] <= cost[rows, left], right, left)
         return result
 
-    return find
+    return get_cheapest
 
 
 def _list_anchors(measure: Float64, limit: int) -> Float64:

@@ -267,7 +267,7 @@ def _make_kernel(
 # ---- device memory
 
 _ALLOCATOR = "GPU_0_bfc"
-_LIMIT_BYTES = 21_458_059_264
+_DEVICE_BYTES = 21_458_059_264
 _FLOAT, _BFLOAT16 = 1, 14
 #: Allocations are multiples of this size.
 _ALIGNMENT_BYTES = 256
@@ -326,7 +326,7 @@ class DeviceMemory:
             "allocator_name": _ALLOCATOR,
             "bytes_reserved": 0,
             "bytes_allocated": self._used,
-            "bytes_available": _LIMIT_BYTES - self._used,
+            "bytes_available": _DEVICE_BYTES - self._used,
             "fragmentation": 0.0,
             "peak_bytes_in_use": self._peak,
             "requested_bytes": allocation.requested,

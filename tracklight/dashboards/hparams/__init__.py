@@ -23,7 +23,6 @@ from tracklight.analysis.experiments.columns import (
     make_reduction,
 )
 from tracklight.analysis.experiments.session_store import SessionSnapshot, SessionStore
-from tracklight.analysis.table_files import ExportCell, ExportTable, format_iso_time, write_table
 from tracklight.dashboards.hparams.queries import (
     TrialRows,
     TrialTable,
@@ -56,6 +55,7 @@ from tracklight.errors import UsageError
 from tracklight.formats.hparams import Status
 from tracklight.plugin import Blob, Context, Dashboard, Route
 from tracklight.types import Float64, Int64
+from tracklight.util.frames import ExportCell, ExportTable, format_iso_time, write_table
 from tracklight.util.memory import LruCache
 
 #: Smaller logs respond fast enough without preparation.
@@ -136,7 +136,8 @@ class HParams(Dashboard):
     def export(self, request: ExportRequest) -> Blob:
         """Return the whole table as CSV, JSON, LaTeX or Markdown."""
         table, rows = self._select_rows(request, request.sessions, request.query)
-        return write_table(make_export_table(table, request, rows), request.format, "hparams")
+        exported = make_export_table(table, request, rows)
+        return Blob(*write_table(exported, request.format, "hparams"))
 
     def _select_rows(
         self, request: ReductionRequest, names: list[str] | None, query: TrialQuery | None

@@ -17,9 +17,9 @@ from tracklight.analysis.experiments.columns import (
     make_reduction,
 )
 from tracklight.analysis.source import GroupQuery, Sentence
-from tracklight.analysis.table_files import ExportFormat
 from tracklight.plugin import Problem
 from tracklight.types import Float32, Float64, Int32
+from tracklight.util.frames import ExportFormat
 
 PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Step = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]

@@ -206,7 +206,7 @@ class ImageRenderer:
         )
 
     def render_thumbnail(self, request: ThumbnailRequest) -> Blob:
-        key = _find_cache_key(request, request.size)
+        key = _make_cache_key(request, request.size)
         cached = self._thumbnails.find(key)
         if cached is not None:
             return cached
@@ -261,7 +261,7 @@ class ImageRenderer:
         )
 
     def _make_thumbnail(self, request: ThumbnailRequest, file: LoggedImage) -> Blob:
-        cached = self._rasters.find(_find_cache_key(request))
+        cached = self._rasters.find(_make_cache_key(request))
         with self._rasters.limit_decoding(count_decoded_pixels(file.header, request.size)):
             raster = cached.raster if cached else decode_image(file.header, file.data, request.size)
             small = shrink_to_fit(raster.to_display(), request.size)
@@ -278,12 +278,12 @@ class ImageRenderer:
         return file
 
     def _decode(self, request: ImageRequest) -> DecodedImage:
-        key = _find_cache_key(request)
+        key = _make_cache_key(request)
         # Look in the cache first, so that a large image is not read again for each tile.
         return self._rasters.find(key) or self._rasters.get(key, self._open_still(request))
 
 
-def _find_cache_key(request: ImageRequest, *options: int) -> _CacheKey:
+def _make_cache_key(request: ImageRequest, *options: int) -> _CacheKey:
     """Return the cache key; None without a fingerprint, because the file may change."""
     if request.fingerprint is None:
         return None

@@ -6,7 +6,6 @@ dependency (extra ``ray``) and is imported when `--cluster` is given.
 - `connection`: parses ``--cluster``, connects to Ray and starts the shards; start reading there.
 - `remote_shard`: the side of the server. A `RemoteShard` has the methods of `Shard`; a
   `ShardMonitor` finds actors that died or hang and has the runs of a new one read again.
-- `shared_cache`: cache files in a folder or object store that servers and shards exchange.
 
 This module decides which shard has which run (`assign_runs`) and has the process of a shard
 (`ShardActor`): a `Shard` behind the methods that `RemoteShard` calls. Every method returns an
@@ -34,7 +33,7 @@ from typing import Any
 
 from tracklight import __version__
 from tracklight.errors import Message
-from tracklight.index.cluster.shared_cache import create_cache
+from tracklight.index.cache import create_cache
 from tracklight.index.shard import Shard
 from tracklight.logdir.discover import DiscoveredFile
 from tracklight.logdir.object_store import METER, RequestCounts

@@ -1,9 +1,9 @@
 """The table of runs: which columns there are, and queries over all of its rows.
 
-`run_columns` reads hyperparameters and metrics, `run_states` tells which runs are running, `table`
-puts all columns of a run together, `filter_expression` and `queries` select, sort and group rows,
-and `run_details` reads one run. Rows are encoded as columns of numbers, which NumPy filters and
-sorts at once; a response contains one page of rows only.
+`run_columns` reads hyperparameters, metrics and which runs are running, `table` puts all columns of
+a run together, `filter_expression` and `queries` select, sort and group rows, and `run_details`
+reads one run. Rows are encoded as columns of numbers, which NumPy filters and sorts at once; a
+response contains one page of rows only.
 
 This module has the routes ``runs/table``, ``runs/export`` and ``runs/list``. `RunTableApi` returns
 pages of rows, and the whole table as a file. `RunListApi` is the runs panel of a log whose runs the

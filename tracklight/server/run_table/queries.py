@@ -17,13 +17,13 @@ import numpy as np
 
 from tracklight.analysis.experiments.columns import CellState, format_number
 from tracklight.analysis.source import RunQuery, RunSelection
-from tracklight.analysis.table_files import ExportCell, ExportTable, format_iso_time, write_table
 from tracklight.errors import import_optional
 from tracklight.formats.hparams import HParamValue
 from tracklight.plugin import Blob
 from tracklight.server.run_table.filter_expression import evaluate_filter
 from tracklight.server.run_table.table import PLAIN_KEYS, RunTable, TableColumn
 from tracklight.types import Bool, Float64, Int64, to_datetimes
+from tracklight.util.frames import ExportCell, ExportTable, format_iso_time, write_table
 
 Aggregate = Literal["mean", "median", "min", "max", "sum"]
 
@@ -429,7 +429,8 @@ def export_table(
         return _write_parquet(columns, rows)
     cells = [_list_cells(column, rows) for column in columns]
     lines = [list(line) for line in zip(*cells, strict=True)]
-    return write_table(ExportTable([it.key for it in columns], lines), file_format, _FILE_NAME)
+    exported = ExportTable([it.key for it in columns], lines)
+    return Blob(*write_table(exported, file_format, _FILE_NAME))
 
 
 def _list_keys(table: RunTable, rows: Int64) -> list[str]:

@@ -22,15 +22,13 @@ from tracklight.errors import RunNotFoundError, UsageError
 from tracklight.formats.hparams import HParamValue, RunStart
 from tracklight.server.notes import NotesDocument, RunNote
 from tracklight.server.run_table.run_columns import (
+    STATE_NAMES,
     MetricKey,
+    RecordReader,
     RunHParams,
     RunMetrics,
-    parse_metric_key,
-)
-from tracklight.server.run_table.run_states import (
-    STATE_NAMES,
-    RecordReader,
     StateTracker,
+    parse_metric_key,
 )
 from tracklight.server.source import LogOverview, LogSource, RunRow, RunTotals, sum_runs
 from tracklight.types import Float64, Int64

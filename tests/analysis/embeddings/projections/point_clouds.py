@@ -18,7 +18,7 @@ def make_clusters(
     return points.astype(np.float32), labels
 
 
-def find_nearest_centers(layout: Float32, labels: Int64) -> Int64:
+def get_nearest_centers(layout: Float32, labels: Int64) -> Int64:
     """Return for each point the label with the nearest mean."""
     centers = np.array([layout[labels == label].mean(axis=0) for label in np.unique(labels)])
     nearest: Int64 = np.linalg.norm(layout[:, None] - centers[None], axis=2).argmin(axis=1)

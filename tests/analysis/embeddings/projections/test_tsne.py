@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.embeddings.projections.point_clouds import (
-    find_nearest_centers,
+    get_nearest_centers,
     make_clusters,
     measure_mixing,
 )
@@ -24,7 +24,7 @@ def test_clusters_stay_together(dimensions: int) -> None:
     layout = compute_tsne(vectors, TsneSettings(dimensions, iterations=300, perplexity=10))
     assert layout.shape == (200, dimensions)
     # A few points may end up between clusters.
-    assert (find_nearest_centers(layout, labels) == labels).mean() > 0.97
+    assert (get_nearest_centers(layout, labels) == labels).mean() > 0.97
     assert compute_trustworthiness(vectors, layout) > 0.95
 
 

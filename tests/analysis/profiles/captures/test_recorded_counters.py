@@ -19,7 +19,7 @@ from tests.analysis.profiles.raw_captures import (
     read_names,
     read_raw,
 )
-from tests.analysis.profiles.sample_captures import find_sample, open_sample
+from tests.analysis.profiles.sample_captures import get_sample, open_sample
 from tests.analysis.profiles.trace_builder import open_chrome
 from tests.analysis.profiles.xspace_builder import LineEvent, PlaneBuilder, make_tpu_space
 from tracklight.analysis.profiles.captures import open_capture, parse_xplane
@@ -156,7 +156,7 @@ def read_raw_counters(data: bytes) -> dict[str, list[tuple[int, float]]]:
 def test_counters_of_an_h200() -> None:
     """A real capture: cycles and memory traffic every 100 µs, while nine steps ran."""
     trace = open_sample("jax_counters")
-    raw = read_raw_counters(read_content(find_sample("jax_counters")))
+    raw = read_raw_counters(read_content(get_sample("jax_counters")))
     assert (
         {each.name for each in trace.counters}
         == raw.keys()
@@ -166,7 +166,7 @@ def test_counters_of_an_h200() -> None:
         }
     )
     # Times of a trace are relative to its start, which all lines of the file share.
-    first = min(event.start_ps for event in read_raw(find_sample("jax_counters")))
+    first = min(event.start_ps for event in read_raw(get_sample("jax_counters")))
     base = first - int(trace.start_ps.min())
     for counter in trace.counters:
         assert counter.process == "/device:GPU:0"

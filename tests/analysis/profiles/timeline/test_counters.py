@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.profiles.raw_captures import list_launched, read_content, read_raw
-from tests.analysis.profiles.sample_captures import find_sample, open_sample
+from tests.analysis.profiles.sample_captures import get_sample, open_sample
 from tests.analysis.profiles.timeline.traces import make_empty_trace
 from tracklight.analysis.profiles.steps import detect_steps
 from tracklight.analysis.profiles.timeline.details import (
@@ -27,7 +27,7 @@ def load(name: str) -> list[Counter]:
 @pytest.mark.parametrize("name", ["torch_ahead", "torch_f32", "jax_f32"])
 def test_queue_has_what_was_launched_but_has_not_begun(name: str) -> None:
     (queue,) = (counter for counter in load(name) if counter.kind == "queue")
-    events = read_raw(find_sample(name))
+    events = read_raw(get_sample(name))
     base = min(event.start_ps for event in events)
     waits = [
         (launch.start_ps - base, work.start_ps - base)
@@ -46,7 +46,7 @@ def test_queue_has_what_was_launched_but_has_not_begun(name: str) -> None:
 
 def test_memory_is_that_of_the_allocator() -> None:
     counters = {counter.name: counter for counter in load("tcpu") if counter.kind == "memory"}
-    events = json.loads(read_content(find_sample("tcpu")))["traceEvents"]
+    events = json.loads(read_content(get_sample("tcpu")))["traceEvents"]
     totals = [each["args"]["Total Allocated"] for each in events if each["name"] == "[memory]"]
     assert max(int(each.values.max()) for each in counters.values()) == max(totals)
 

@@ -267,13 +267,13 @@ class _UnionFind:
             rows[order].tolist(), columns[order].tolist(), lengths[order].tolist(), strict=True
         )
         for row, column, length in edges:
-            first, second = self._find(row), self._find(column)
+            first, second = self._get_root(row), self._get_root(column)
             if first != second:
                 self._join(first, second, length)
 
     def list_roots(self) -> Int64:
         """Return the root of each point."""
-        return np.array([self._find(point) for point in range(self._count)])
+        return np.array([self._get_root(point) for point in range(self._count)])
 
     def make_tree(self) -> _LinkageTree:
         """Return the tree of all merges; remaining components are merged at infinite length."""
@@ -284,7 +284,7 @@ class _UnionFind:
         lengths = np.array(self._lengths)
         return _LinkageTree(self._count, self._left, self._right, lengths, self._sizes)
 
-    def _find(self, node: int) -> int:
+    def _get_root(self, node: int) -> int:
         parents = self._parents
         while parents[node] != node:
             parents[node] = parents[parents[node]]

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from tracklight.analysis.table_files import ExportTable, write_table
+from tracklight.util.frames import ExportTable, write_table
 
 TABLE = ExportTable(
     ["name", "l_r", "a|b"],

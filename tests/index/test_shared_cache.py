@@ -16,8 +16,8 @@ from tests.index import logs
 from tests.logdir.s3_server import serve_s3
 from tracklight.errors import MissingDependencyError, UsageError
 from tracklight.index import event_file
+from tracklight.index.cache import open_store
 from tracklight.index.catalog import Catalog
-from tracklight.index.cluster.shared_cache import open_store
 from tracklight.logdir.access import parse_roots
 
 #: Reads are counted, and warnings collected, in this process.
