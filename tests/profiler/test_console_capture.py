@@ -9,7 +9,7 @@ import pytest
 import tracklight
 from tracklight.profiler import process
 from tracklight.profiler.process import FILE_NAME, ConsoleCapture
-from tracklight.server.run_table.run_details import parse_console
+from tracklight.server.run_table.run_files import parse_console
 
 
 def read_lines(folder: Path) -> list[tuple[str | None, str]]:

@@ -508,7 +508,7 @@ class Mesh:
 
     def __repr__(self) -> str:
         parts = {"vertices": self.vertices, "faces": self.faces, "colors": self.colors}
-        shapes = [f"{name} {list(it.shape)}" for name, it in parts.items() if it is not None]
+        shapes = [f"{name} {list(item.shape)}" for name, item in parts.items() if item is not None]
         return f"<Mesh: {', '.join(shapes)}>"
 
 

@@ -84,16 +84,18 @@ def error(text: str, hint: str = "") -> Finding:
 
 
 def has_errors(sections: Iterable[Section]) -> bool:
-    return any(it.severity is Severity.ERROR for section in sections for it in section.findings)
+    return any(
+        finding.severity is Severity.ERROR for section in sections for finding in section.findings
+    )
 
 
 def iter_report_lines(sections: Iterable[Section]) -> Iterator[str]:
     for section in sections:
         yield section.title
-        for it in section.findings:
-            yield f"  {it.severity.value:<6}{it.text}"
-            if it.hint:
-                yield f"        {it.hint}"
+        for finding in section.findings:
+            yield f"  {finding.severity.value:<6}{finding.text}"
+            if finding.hint:
+                yield f"        {finding.hint}"
         yield ""
 
 
@@ -201,7 +203,7 @@ def _check_folder(name: str, folder: Path, setting: str) -> Finding:
 
 def _is_writable(folder: Path) -> bool:
     """Return whether the folder, or the nearest parent that exists, is writable."""
-    nearest = next((it for it in (folder, *folder.parents) if it.exists()), folder)
+    nearest = next((item for item in (folder, *folder.parents) if item.exists()), folder)
     return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
@@ -384,8 +386,10 @@ def _check_runs(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Finding]:
             f"{format_count(len(runs), 'run')} in {format_count(files, 'event file')} "
             f"({size_mb:,.1f} MB) with {format_count(points, 'value')}"
         )
-    has_files = {it.run for it in catalog.captures()} | {it.run for it in catalog.tensor_files()}
-    has_files |= {it.run for it in catalog.debug_files()}
+    has_files = {capture.run for capture in catalog.captures()} | {
+        tensor_file.run for tensor_file in catalog.tensor_files()
+    }
+    has_files |= {debug_file.run for debug_file in catalog.debug_files()}
     empty = [run.name for run in runs if not run.tags and run.name not in has_files]
     if empty:
         yield note(
@@ -431,7 +435,11 @@ def _check_dashboards(runs: Sequence[RunInfo], catalog: Catalog) -> Iterator[Fin
 
 def _list_dashboard_titles() -> dict[str, str]:
     """Map plugin names to the titles of the dashboards that show them."""
-    titles = {plugin: it.title for it in BUILT_IN_DASHBOARDS for plugin in it.plugins}
+    titles = {
+        plugin: built_in_dashboard.title
+        for built_in_dashboard in BUILT_IN_DASHBOARDS
+        for plugin in built_in_dashboard.plugins
+    }
     titles.update(_SECONDARY_PLUGINS)
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         try:
@@ -450,9 +458,9 @@ def _check_embeddings(catalog: Catalog) -> Iterator[Finding]:
     readable = [embedding for embedding in embeddings if embedding.versions]
     if readable:
         yield ok(f"Projector: {format_count(len(readable), 'embedding')}")
-    for it in embeddings:
-        if not it.versions:
-            yield note(f"Projector cannot show {it.name} of run {it.run}: {it.problem}")
+    for item in embeddings:
+        if not item.versions:
+            yield note(f"Projector cannot show {item.name} of run {item.run}: {item.problem}")
 
 
 def _check_dumps(catalog: Catalog) -> Iterator[Finding]:

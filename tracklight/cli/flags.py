@@ -164,7 +164,7 @@ def _to_arguments(action: argparse.Action, key: str, value: Any) -> list[str]:
     if isinstance(value, bool):
         return _bool_to_arguments(action, flag, value)
     if isinstance(value, list) and isinstance(action, argparse._AppendAction):
-        return [f"{flag}={one}" for one in value]
+        return [f"{flag}={item}" for item in value]
     if action.nargs == 0 or not isinstance(value, str | int | float):
         raise UsageError(f'"{key}" cannot be {value!r}')
     return [f"{flag}={value}"]

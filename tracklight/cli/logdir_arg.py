@@ -363,7 +363,7 @@ def suggest_name(name: str, known: Iterable[str], cutoff: float = 0.6, *, prefix
 def _find_similar(name: str, known: Iterable[str], cutoff: float) -> str | None:
     import difflib  # only needed for error messages
 
-    by_lower = {one.lower(): one for one in known}
+    by_lower = {item.lower(): item for item in known}
     matches = difflib.get_close_matches(name.lower(), list(by_lower), n=1, cutoff=cutoff)
     return by_lower[matches[0]] if matches else None
 

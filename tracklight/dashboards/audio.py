@@ -234,7 +234,7 @@ def reduce_samples(wav: WavFile, edges: Int64) -> WaveformColumns:
         in_block = slice(*np.searchsorted(part_starts, [first, stop]))
         samples = np.ascontiguousarray(wav.decode(first, stop)[:, :MAX_CHANNELS].T)
         blocks.append(_reduce_block(samples, part_starts[in_block] - first))
-    parts = WaveformColumns(*(np.concatenate(each, axis=1) for each in zip(*blocks, strict=True)))
+    parts = WaveformColumns(*(np.concatenate(item, axis=1) for item in zip(*blocks, strict=True)))
     return parts.merge(np.searchsorted(part_starts, edges[:-1]))
 
 

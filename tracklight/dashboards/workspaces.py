@@ -302,7 +302,7 @@ class DocumentStore:
                 raise _make_missing_error(id)
             _check_revision(stored.document.name, stored, expected)
             self._add_version(stored, keep_version=True)
-            documents = {key: each for key, each in before.documents.items() if key != id}
+            documents = {key: item for key, item in before.documents.items() if key != id}
             default = None if before.default == id else before.default
             return DocumentsFile(documents, default)
 

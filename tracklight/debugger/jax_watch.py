@@ -187,7 +187,7 @@ class _Program:
             outputs, _ = self._evaluate(closed.jaxpr, closed.consts, values, rows, statistics, _TOP)
             table = jnp.stack(statistics) if statistics else jnp.zeros((0, len(STATS) - 1))
             samples = jnp.concatenate(self._samples) if self._samples else jnp.zeros(0)
-            self._sample_sizes = [it.size for it in self._samples]
+            self._sample_sizes = [sample.size for sample in self._samples]
             self._samples.clear()
             return outputs, table, samples
 
@@ -204,15 +204,15 @@ class _Program:
     ) -> tuple[list[Any], list[int | None]]:
         """Evaluate a jaxpr; return its results and their rows."""
         known: dict[Any, tuple[Any, int | None]] = {}
-        known.update(zip(jaxpr.constvars, ((it, None) for it in consts), strict=True))
+        known.update(zip(jaxpr.constvars, ((const, None) for const in consts), strict=True))
         known.update(zip(jaxpr.invars, zip(values, rows, strict=True), strict=True))
 
         def read(variable: Any) -> tuple[Any, int | None]:
             return (variable.val, None) if isinstance(variable, core.Literal) else known[variable]
 
         for equation in jaxpr.eqns:
-            inputs = [read(it) for it in equation.invars]
-            arguments, input_rows = [it for it, _ in inputs], [it for _, it in inputs]
+            inputs = [read(invar) for invar in equation.invars]
+            arguments, input_rows = [item for item, _ in inputs], [item for _, item in inputs]
             inner = equation.params.get(_CALLS.get(equation.primitive.name, ""))
             if inner is not None:
                 body, body_consts = (
@@ -225,8 +225,8 @@ class _Program:
                 results = _bind(equation, arguments)
                 result_rows = self._add_results(equation, results, input_rows, statistics, caller)
             known.update(zip(equation.outvars, zip(results, result_rows, strict=True), strict=True))
-        outputs = [read(it) for it in jaxpr.outvars]
-        return [it for it, _ in outputs], [it for _, it in outputs]
+        outputs = [read(outvar) for outvar in jaxpr.outvars]
+        return [item for item, _ in outputs], [item for _, item in outputs]
 
     def _add_results(
         self,
@@ -237,7 +237,7 @@ class _Program:
         caller: _Caller,
     ) -> list[int | None]:
         kind = equation.primitive.name
-        known = tuple(dict.fromkeys(it for it in input_rows if it is not None))
+        known = tuple(dict.fromkeys(input_row for input_row in input_rows if input_row is not None))
         if kind in _MOVES:
             return [known[0] if known else None for _ in results]
         scope = _format_scope(str(equation.source_info.name_stack))
@@ -338,7 +338,7 @@ def _compute_statistics(value: Any, dtype: str, axis: int | None) -> Any:
         overflow = (magnitude >= limit).sum()
         underflow = ((magnitude > 0) & (magnitude < tiny)).sum()
     if axis is not None:
-        others = tuple(it for it in range(values.ndim) if it != axis)
+        others = tuple(item for item in range(values.ndim) if item != axis)
         dead = (~jnp.any(values != 0, axis=others)).sum()
     columns = (
         jnp.isnan(values).sum(),
@@ -355,7 +355,7 @@ def _compute_statistics(value: Any, dtype: str, axis: int | None) -> Any:
         underflow,
         dead,
     )
-    return jnp.stack([jnp.asarray(it, jnp.float32) for it in columns])
+    return jnp.stack([jnp.asarray(column, jnp.float32) for column in columns])
 
 
 def _find_source(equation: Any) -> SourceLocation | None:
@@ -378,7 +378,8 @@ def _format_scope(name_stack: str) -> str:
 
 def _format_path(path: Sequence[Any]) -> str:
     names = [
-        str(getattr(it, "key", getattr(it, "idx", getattr(it, "name", it)))) for it in path[1:]
+        str(getattr(item, "key", getattr(item, "idx", getattr(item, "name", item))))
+        for item in path[1:]
     ]
     return "/".join(["argument", *names])
 

@@ -150,8 +150,8 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
                     self._record(f"input {index}" if index else "input", "", tensor, [], "input")
             outputs = original(*args, **kwargs)
             if self._is_training and not layer._layers:
-                rows = [self._producers.get(id(it)) for it in inputs]
-                rows += [self._find_parameter(it) for it in layer.variables]
+                rows = [self._producers.get(id(item)) for item in inputs]
+                rows += [self._find_parameter(variable) for variable in layer.variables]
                 for index, tensor in enumerate(_iter_tensors(outputs)):
                     name = f"{layer.name}:{index}" if index else layer.name
                     self._record(
@@ -171,7 +171,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
             loss = original(*args, **kwargs)
             if self._is_training and loss is not None:
                 predictions = kwargs.get("y_pred", args[2] if len(args) > 2 else None)
-                rows = [self._producers.get(id(it)) for it in _iter_tensors(predictions)]
+                rows = [self._producers.get(id(tensor)) for tensor in _iter_tensors(predictions)]
                 kind = getattr(self._watched.loss, "__name__", None) or str(self._watched.loss)
                 self._record("loss", kind, loss, rows, "loss")
             self._producers.clear()
@@ -215,7 +215,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
         name = f"{label}_{calls}" if calls else label
         if not self._filter.matches(name, kind, dtype):
             return
-        shape = tuple(int(it) if it is not None else -1 for it in tensor.shape)
+        shape = tuple(int(item) if item is not None else -1 for item in tensor.shape)
         axis = len(shape) - 1 if "relu" in kind.lower() and len(shape) > 1 else None
         row = self._recorder.find(name, role)
         if row is None:
@@ -232,7 +232,7 @@ class DebuggerCallback(keras.callbacks.Callback):  # type: ignore[misc]
                     size=max(int(np.prod(shape, dtype=np.int64)), 0),
                     shape=shape,
                     channels=0 if axis is None else max(shape[axis], 0),
-                    inputs=tuple(dict.fromkeys(it for it in inputs if it is not None)),
+                    inputs=tuple(dict.fromkeys(item for item in inputs if item is not None)),
                     of=-1 if parameter is None else parameter,
                 ),
                 stack,
@@ -342,7 +342,9 @@ def _compute_statistics(tensor: Any, dtype: str, axis: int | None) -> Any:
     flat = ops.reshape(values, (-1,))
     # With TensorFlow the size is known only when the step runs.
     stride = ops.shape(flat)[0] // SAMPLE_SIZE + 1
-    return ops.concatenate([ops.stack([ops.cast(it, "float32") for it in columns]), flat[::stride]])
+    return ops.concatenate(
+        [ops.stack([ops.cast(column, "float32") for column in columns]), flat[::stride]]
+    )
 
 
 def _count(condition: Any) -> Any:
@@ -365,4 +367,8 @@ def _find_definition(layer: Any) -> SourceLocation | None:
 
 
 def _iter_tensors(value: Any) -> list[Any]:
-    return [it for it in keras.tree.flatten(value) if hasattr(it, "dtype") and hasattr(it, "shape")]
+    return [
+        item
+        for item in keras.tree.flatten(value)
+        if hasattr(item, "dtype") and hasattr(item, "shape")
+    ]

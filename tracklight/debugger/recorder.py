@@ -154,7 +154,9 @@ def _get_openmp_addresses() -> tuple[int, int]:
         functions = library.GOMP_parallel, library.omp_get_thread_num
     except (AttributeError, OSError, TypeError):  # Windows has no global symbols
         return 0, 0
-    parallel, thread_number = (ctypes.cast(it, ctypes.c_void_p).value or 0 for it in functions)
+    parallel, thread_number = (
+        ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions
+    )
     return parallel, thread_number
 
 
@@ -312,7 +314,7 @@ class Recorder:
             row = self._index[key] = len(self.tensors)
             if stack:
                 frames = self._frames
-                indexes = tuple(frames.setdefault(it, len(frames)) for it in stack)
+                indexes = tuple(frames.setdefault(item, len(frames)) for item in stack)
                 tensor = msgspec.structs.replace(tensor, source=stack[-1], stack=indexes)
             self.tensors.append(tensor)
         return row
@@ -320,7 +322,7 @@ class Recorder:
     def get_stack(self, row: int) -> tuple[SourceLocation, ...]:
         """Return where a tensor is computed, outermost frame first."""
         frames = list(self._frames)
-        return tuple(frames[it] for it in self.tensors[row].stack)
+        return tuple(frames[item] for item in self.tensors[row].stack)
 
     def end_step(
         self,
@@ -390,7 +392,7 @@ class Recorder:
                 self._version,
                 self.rank,
                 tuple(self.tensors),
-                tuple(RecorderNote(it.code, it.text) for it in self.notes),
+                tuple(RecorderNote(note.code, note.text) for note in self.notes),
                 tuple(self._frames),
             )
             self._write_text(LAYOUT_TAG, msgspec.json.encode(layout), recorded.step)
@@ -472,11 +474,11 @@ def describe_problem(
     if subject is None:
         kind = f"{tensor.type} " if tensor.type and tensor.type != tensor.name else ""
         subject = f'{kind}"{tensor.name}" produced'
-    inputs = [it for it in tensor.inputs if health[it, 0] < health[row, 0]]
+    inputs = [item for item in tensor.inputs if health[item, 0] < health[row, 0]]
     origin = ""
-    if inputs and not any((health[it, 1:4] > 0).any() for it in inputs):
-        low = min(float(health[it, 6]) for it in inputs)
-        high = max(float(health[it, 7]) for it in inputs)
+    if inputs and not any((health[item, 1:4] > 0).any() for item in inputs):
+        low = min(float(health[item, 6]) for item in inputs)
+        high = max(float(health[item, 7]) for item in inputs)
         origin = f" from finite inputs between {low:.4g} and {high:.4g}"
     source = find_user_location(stack) or tensor.source
     where = ""
@@ -488,7 +490,7 @@ def describe_problem(
 
 def find_user_location(stack: Sequence[SourceLocation]) -> SourceLocation | None:
     """Return the innermost frame outside libraries."""
-    return next((it for it in reversed(stack) if not is_library_path(it.path)), None)
+    return next((item for item in reversed(stack) if not is_library_path(item.path)), None)
 
 
 def make_matrix(rows: Mapping[int, Float32], count: int) -> Float32:
@@ -543,8 +545,8 @@ class TensorFilter:
             self._names = None if names is None else re.compile(names)
         except re.error as error:
             raise ArgumentError("names", f"is not a regular expression: {error}") from None
-        self._types = None if types is None else frozenset(it.lower() for it in types)
-        self._dtypes = None if dtypes is None else frozenset(str(it) for it in dtypes)
+        self._types = None if types is None else frozenset(type_.lower() for type_ in types)
+        self._dtypes = None if dtypes is None else frozenset(str(dtype) for dtype in dtypes)
 
     def matches(self, name: str, kind: str, dtype: str) -> bool:
         return (

@@ -158,13 +158,13 @@ class DeviceStatistics:
     def collect(self) -> dict[int, Float32]:
         """Return the rows of the health matrix; there is one transfer per device."""
         groups: dict[tuple[torch.device, bool], list[_DeviceRow]] = defaultdict(list)
-        for each in self._rows:
-            groups[each.values.device, each.is_partial].append(each)
+        for row in self._rows:
+            groups[row.values.device, row.is_partial].append(row)
         found: dict[int, Float32] = {}
         for (_, is_partial), rows in groups.items():
             table = (_finish_kernel(rows) if is_partial else _stack(rows)).cpu().numpy()
-            for each, values in zip(rows, table, strict=True):
-                found[each.row] = np.concatenate([[np.float32(each.order)], values])
+            for row, values in zip(rows, table, strict=True):
+                found[row.row] = np.concatenate([[np.float32(row.order)], values])
         return found
 
 
@@ -180,12 +180,12 @@ def transfer_samples(samples: Mapping[int, torch.Tensor]) -> dict[int, Float32]:
     """Return samples in main memory, with one transfer per device."""
     found: dict[int, Float32] = {}
     groups: dict[torch.device, dict[int, torch.Tensor]] = defaultdict(dict)
-    for row, it in samples.items():
-        groups[it.device][row] = it
+    for row, item in samples.items():
+        groups[item.device][row] = item
     for group in groups.values():
         with torch.no_grad(), torch._C.DisableTorchFunction():
             merged = torch.cat(list(group.values())).cpu().numpy()
-        ends = np.cumsum([len(it) for it in group.values()])
+        ends = np.cumsum([len(item) for item in group.values()])
         found.update(zip(group, np.split(merged, ends[:-1]), strict=True))
     return found
 
@@ -246,21 +246,23 @@ def _start_kernel(tensor: torch.Tensor) -> torch.Tensor | None:
 def _finish_kernel(rows: list[_DeviceRow]) -> torch.Tensor:
     from tracklight.debugger import torch_kernel
 
-    table: torch.Tensor = torch_kernel.finish([it.values for it in rows], [it.size for it in rows])
-    has_dead = [at for at, it in enumerate(rows) if it.dead is not None]
+    table: torch.Tensor = torch_kernel.finish(
+        [row.values for row in rows], [row.size for row in rows]
+    )
+    has_dead = [at for at, row in enumerate(rows) if row.dead is not None]
     if has_dead:
-        dead = torch.stack([it.dead for it in rows if it.dead is not None])
+        dead = torch.stack([row.dead for row in rows if row.dead is not None])
         table[has_dead, _DEAD - 1] = dead.to(table.dtype)
     return table
 
 
 def _stack(rows: list[_DeviceRow]) -> torch.Tensor:
-    return torch.stack([it.values for it in rows])
+    return torch.stack([row.values for row in rows])
 
 
 def _count_dead(tensor: torch.Tensor, axis: int) -> torch.Tensor:
     """Return how many slices along an axis are zero everywhere."""
-    others = [it for it in range(tensor.ndim) if it != axis]
+    others = [item for item in range(tensor.ndim) if item != axis]
     return (torch.linalg.vector_norm(tensor, torch.inf, others) == 0).sum()
 
 
@@ -298,5 +300,5 @@ def _compute_with_operations(tensor: torch.Tensor, axis: int | None) -> torch.Te
         dead,
     )
     return torch.stack(
-        [torch.as_tensor(it, dtype=torch.float32, device=values.device) for it in columns]
+        [torch.as_tensor(column, dtype=torch.float32, device=values.device) for column in columns]
     )

@@ -198,7 +198,10 @@ class TorchWatcher:
             return
         if not (is_layer or (self._is_compiled and module is self._model)):
             return
-        own = [self._parameter_rows.get(id(it)) for it in module.parameters(recurse=False)]
+        own = [
+            self._parameter_rows.get(id(parameter))
+            for parameter in module.parameters(recurse=False)
+        ]
         inputs = [*_iter_tensors((args, kwargs))]
         label = name or "model"
         # Otherwise even the attributes of tensors are looked up through the function mode.
@@ -221,7 +224,7 @@ class TorchWatcher:
         if self._recorder.history:
             self._random_state = _get_random_state()
         if self._records_parameters and self._recorder.schedule.includes(self.current_step):
-            self._snapshot = [it.detach().clone() for it in self._model.parameters()]
+            self._snapshot = [parameter.detach().clone() for parameter in self._model.parameters()]
         for index, tensor in enumerate(_iter_tensors((args, kwargs))):
             self._record(f"input {index}" if index else "input", "", tensor, (), role="input")
             self._batch.append(tensor.detach())
@@ -288,7 +291,7 @@ class TorchWatcher:
         if row is None:
             if not self._filter.matches(name, kind, get_dtype(tensor)):
                 return
-            rows = [*input_rows, *(self._find_row(it) for it in inputs)]
+            rows = [*input_rows, *(self._find_row(item) for item in inputs)]
             axis = _find_channel_axis(kind, tensor)
             row = self._recorder.add(
                 WatchedTensor(
@@ -299,7 +302,7 @@ class TorchWatcher:
                     size=tensor.numel(),
                     shape=tuple(tensor.shape),
                     channels=0 if axis is None else tensor.shape[axis],
-                    inputs=tuple(dict.fromkeys(it for it in rows if it is not None)),
+                    inputs=tuple(dict.fromkeys(item for item in rows if item is not None)),
                 ),
                 capture_stack(),
             )
@@ -324,9 +327,9 @@ class TorchWatcher:
                 return
             values = self._memory_rows.rows.get(row)
             if values is not None and not _has_bad_values(values):
-                self._forward[row] = weakref.ref(tensor), [weakref.ref(it) for it in inputs]
+                self._forward[row] = weakref.ref(tensor), [weakref.ref(item) for item in inputs]
             else:
-                self._kept[row] = tensor.detach(), [it.detach() for it in inputs]
+                self._kept[row] = tensor.detach(), [item.detach() for item in inputs]
 
     def _keep_forward(self, row: int) -> None:
         """Keep the tensor of a non-finite gradient, if it still exists."""
@@ -337,7 +340,7 @@ class TorchWatcher:
         if tensor is not None:
             found = [it for reference in input_references if (it := reference()) is not None]
             with torch._C.DisableTorchFunction():
-                self._kept[row] = tensor.detach(), [it.detach() for it in found]
+                self._kept[row] = tensor.detach(), [item.detach() for item in found]
 
     def _find_row(self, tensor: torch.Tensor) -> int | None:
         known = self._producers.get(id(tensor))
@@ -356,9 +359,9 @@ class TorchWatcher:
         if name.endswith("_") and not name.endswith("__"):
             return None  # in place
         address = tensor.untyped_storage().data_ptr()
-        for it in inputs:
-            if it.untyped_storage().data_ptr() == address:
-                return it
+        for item in inputs:
+            if item.untyped_storage().data_ptr() == address:
+                return item
         return None
 
     # ---- backward
@@ -391,18 +394,26 @@ class TorchWatcher:
         if found is not None:
             return found
         consumer_rows = self._consumers.get(row, ())
-        consumers = [tensors[it] for it in consumer_rows]
-        rows = [self._recorder.find(it.name, "gradient") for it in consumers if it.role == "output"]
+        consumers = [tensors[consumer_row] for consumer_row in consumer_rows]
+        rows = [
+            self._recorder.find(consumer.name, "gradient")
+            for consumer in consumers
+            if consumer.role == "output"
+        ]
         return self._recorder.add(
             WatchedTensor(
                 name=tensor.name,
                 role="gradient",
                 # The gradient of a tensor is computed by the operations that it is an input of.
-                type=", ".join(dict.fromkeys(f"{it.type} backward" for it in consumers if it.type)),
+                type=", ".join(
+                    dict.fromkeys(
+                        f"{consumer.type} backward" for consumer in consumers if consumer.type
+                    )
+                ),
                 dtype=get_dtype(gradient),
                 size=gradient.numel(),
                 shape=tuple(gradient.shape),
-                inputs=tuple(it for it in rows if it is not None),
+                inputs=tuple(item for item in rows if item is not None),
                 of=row,
             ),
             self._recorder.get_stack(consumer_rows[0] if consumer_rows else row),
@@ -475,7 +486,9 @@ class TorchWatcher:
         self._is_skipped = after < before
 
     def _divide_gradients(self, matrix: Float32, samples: dict[int, Float32], scale: float) -> None:
-        rows = [row for row, it in enumerate(self._recorder.tensors) if it.role == "gradient"]
+        rows = [
+            row for row, tensor in enumerate(self._recorder.tensors) if tensor.role == "gradient"
+        ]
         matrix[rows, 6:11] /= scale
         for row in rows:
             if row in samples:
@@ -575,7 +588,7 @@ def _has_bad_values(values: Float32) -> bool:
 
 
 def _is_compiled(model: torch.nn.Module) -> bool:
-    return any(hasattr(it, "_orig_mod") for it in model.modules())
+    return any(hasattr(module, "_orig_mod") for module in model.modules())
 
 
 def _is_layer(module: torch.nn.Module) -> bool:
@@ -619,7 +632,7 @@ def _collect_samples(
     if samples:
         return samples
     with torch.no_grad(), torch._C.DisableTorchFunction():
-        return transfer_samples({row: take_device_sample(it) for row, (it, _) in kept.items()})
+        return transfer_samples({row: take_device_sample(item) for row, (item, _) in kept.items()})
 
 
 def _collect_values(
@@ -634,9 +647,9 @@ def _collect_values(
     values: dict[str, torch.Tensor] = {}
     if found is not None:
         values["output"] = found[0]
-        values |= {f"input {index}": it for index, it in enumerate(found[1])}
-    values |= {f"batch {index}": it for index, it in enumerate(batch)}
-    return {name: _to_numpy(it) for name, it in values.items()}
+        values |= {f"input {index}": item for index, item in enumerate(found[1])}
+    values |= {f"batch {index}": item for index, item in enumerate(batch)}
+    return {name: _to_numpy(item) for name, item in values.items()}
 
 
 def _to_numpy(tensor: torch.Tensor) -> NDArray[Any]:

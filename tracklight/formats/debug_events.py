@@ -161,7 +161,7 @@ class ColumnStore:
     def get(self) -> Columns:
         if len(self._parts) > 1:
             parts, self._parts = self._parts, []
-            joined: dict[str, Any] = {"names": [it for part in parts for it in part["names"]]}
+            joined: dict[str, Any] = {"names": [item for part in parts for item in part["names"]]}
             for column in Columns._fields[1:]:
                 # Free each part right away: joining all columns first would take twice the memory.
                 joined[column] = np.concatenate([part.pop(column) for part in parts])

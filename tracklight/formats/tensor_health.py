@@ -188,13 +188,13 @@ def _list_unused_inputs(
     if uses:
         for row, tensor in enumerate(tensors):
             if not np.isnan(health[row, 0]):
-                for it in uses.keys() & set(tensor.inputs):
-                    uses[it].append(row)
-        gradients = {it.of: row for row, it in enumerate(tensors) if it.role == "gradient"}
+                for key in uses.keys() & set(tensor.inputs):
+                    uses[key].append(row)
+        gradients = {item.of: row for row, item in enumerate(tensors) if item.role == "gradient"}
         for users in uses.values():
-            weights = {it for row in users for it in tensors[row].inputs}
-            weights = {it for it in weights if tensors[it].role == "parameter"}
-            users += [gradients[it] for it in weights if it in gradients]
+            weights = {item for row in users for item in tensors[row].inputs}
+            weights = {weight for weight in weights if tensors[weight].role == "parameter"}
+            users += [gradients[weight] for weight in weights if weight in gradients]
     return {row for row, users in uses.items() if users and bad.isdisjoint(users)}
 
 
@@ -225,7 +225,7 @@ def trace_origin(health: Float32, tensors: Sequence[WatchedTensor], rows: Int64)
     while True:
         order = health[row, 0]
         # Parameters are recorded after their update, so they may be later than what uses them.
-        earlier = [it for it in tensors[row].inputs if it in bad and health[it, 0] < order]
+        earlier = [item for item in tensors[row].inputs if item in bad and health[item, 0] < order]
         if not earlier:
             return row
         row = earlier[0]
@@ -245,7 +245,7 @@ def compute_histograms(samples: Mapping[int, Float32], count: int) -> NDArray[np
         count: Number of rows.
     """
     values = np.concatenate([np.empty(0, np.float32), *samples.values()])
-    lengths = [len(it) for it in samples.values()]
+    lengths = [len(sample) for sample in samples.values()]
     width = HISTOGRAM_BINS + 1
     index = _BIN[values.view(np.uint32) >> 23]
     index += np.repeat(np.fromiter(samples, np.int64, len(samples)) * width, lengths)

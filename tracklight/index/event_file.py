@@ -167,8 +167,10 @@ class EventFile:
 
     def info(self) -> FileInfo:
         damage = [*self.damage, self.unreadable_tail] if self.unreadable_tail else self.damage
-        messages = ((it, _DAMAGE_MESSAGES[it.kind]) for it in damage)
-        ranges = (DamageInfo(it.offset, it.size, text.text, text.code) for it, text in messages)
+        messages = ((item, _DAMAGE_MESSAGES[item.kind]) for item in damage)
+        ranges = (
+            DamageInfo(item.offset, item.size, text.text, text.code) for item, text in messages
+        )
         damaged = self.damaged + (self.unreadable_tail is not None)
         return FileInfo(self.path, self.origin.stat.size, self.records, damaged, tuple(ranges))
 

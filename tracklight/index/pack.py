@@ -271,7 +271,7 @@ class Pack:
         for part, location in zip(parts, locations, strict=True):
             if compute_checksum(part) != location.header_crc:
                 raise CorruptPackError(self.path)
-        size = 8 * (series + 1) + sum(_pad(series * np.dtype(it).itemsize) for _, it in HEADER)
+        size = 8 * (series + 1) + sum(_pad(series * np.dtype(item).itemsize) for _, item in HEADER)
         if any(len(part) != size for part in parts):
             raise CorruptPackError(self.path)
         table = np.frombuffer(b"".join(parts), np.uint8).reshape(len(parts), size)
@@ -411,7 +411,7 @@ def stack_headers(blocks: Sequence[Block[Any]]) -> StackedHeaders:
         empty = {name: np.zeros(0, dtype) for name, dtype in HEADER if name in STACKED_COLUMNS}
         return StackedHeaders(np.zeros(0, np.int64), {**empty, "count": np.zeros(0, np.int64)})
     block_of_row = np.concatenate([numbers for numbers, _ in parts])
-    table = {name: np.concatenate([it[name] for _, it in parts]) for name in parts[0][1]}
+    table = {name: np.concatenate([item[name] for _, item in parts]) for name in parts[0][1]}
     if len(parts) > 1:
         order = np.argsort(block_of_row, kind="stable")
         block_of_row = block_of_row[order]

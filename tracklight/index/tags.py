@@ -573,7 +573,9 @@ class SummaryTable:
         found, target, others = self._locate(runs, tag)
         headers = self._headers.columns
         columns = (headers[name][found] for name in ("last_step", "last_wall", "last_value"))
-        for row, *point in zip(target.tolist(), *(it.tolist() for it in columns), strict=True):
+        for row, *point in zip(
+            target.tolist(), *(column.tolist() for column in columns), strict=True
+        ):
             points[row] = Point(*point)
         for row, run in others:
             points[row] = get_last_points(run, [tag])[0]

@@ -151,7 +151,7 @@ def _compile_directories(patterns: Iterable[str]) -> Callable[[str], bool] | Non
     def matches(run: str) -> bool:
         if glob is not None and glob.fullmatch(run):
             return True
-        return any(it.search(part) for it in expressions for part in _iter_directories(run))
+        return any(item.search(part) for item in expressions for part in _iter_directories(run))
 
     return matches
 

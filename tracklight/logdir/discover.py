@@ -418,7 +418,11 @@ def _iter_capture_files(
     """Yield the captures below a root in natural order of run, session and host."""
     captures = sorted(
         iter_captures(files, opened_file, traces),
-        key=lambda it: (natural_key(it.directory), natural_key(it.session), natural_key(it.host)),
+        key=lambda item: (
+            natural_key(item.directory),
+            natural_key(item.session),
+            natural_key(item.host),
+        ),
     )
     for capture in captures:
         stat = capture.file.stat
@@ -436,7 +440,7 @@ def _iter_capture_files(
 
 def _iter_debug_event_files(root: Root, files: list[ListedFile]) -> Iterator[DebugEventFile]:
     found = (file for file in files if is_debug_event_file(file.name))
-    for file in sorted(found, key=lambda it: natural_key(it.path)):
+    for file in sorted(found, key=lambda item: natural_key(item.path)):
         prefix, _, kind = file.path.rpartition(".")
         run = root.get_run_name(_make_printable(file.directory))
         yield DebugEventFile(run, prefix, kind, file.path, file.stat.size, repr(file.stat))

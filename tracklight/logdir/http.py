@@ -430,7 +430,7 @@ def _parse_json(text: str) -> list[ListingLink] | None:
     """Parse a listing of nginx with ``autoindex_format json``."""
     try:
         entries = json.loads(text)
-        links = [ListingLink(str(it["name"]), it["type"] == "directory") for it in entries]
+        links = [ListingLink(str(entry["name"]), entry["type"] == "directory") for entry in entries]
     except (ValueError, TypeError, KeyError):
         return None
     return [link for link in links if "/" not in link.name and link.name not in ("", ".", "..")]

@@ -244,12 +244,12 @@ class Watcher:
         while not self._stopped.is_set():
             self._update_watches()
             now_s = time.monotonic()
-            due = frozenset(root for root, it in self._watched.items() if it.due_s <= now_s)
+            due = frozenset(root for root, item in self._watched.items() if item.due_s <= now_s)
             if due:
                 return Changes(roots=due)
             if now_s >= deadline_s:
                 break
-            next_s = min((deadline_s, *(it.due_s for it in self._watched.values())))
+            next_s = min((deadline_s, *(item.due_s for item in self._watched.values())))
             changes = self._to_changes(self._events.wait(next_s - now_s))
             if changes:
                 return changes

@@ -347,7 +347,9 @@ def _wait_for(process: subprocess.Popen[bytes], stderr: IO[bytes]) -> Instance:
             raise TracklightError(
                 reason or f"the server exited immediately with status {process.returncode}"
             )
-        board = next((it for it in list_instances() if it.pid == process.pid), None)
+        board = next(
+            (instance for instance in list_instances() if instance.pid == process.pid), None
+        )
         if board is not None:
             return board
         time.sleep(_POLL_S)

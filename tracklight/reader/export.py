@@ -166,9 +166,9 @@ def export_scalars(
     if format_name not in SERIES_WRITERS:
         raise UsageError(f'unknown format "{format_name}"; use one of {", ".join(SERIES_WRITERS)}')
     writer = SERIES_WRITERS[format_name](file, _COLUMNS if overwritten else _COLUMNS[:-1])
-    for one in series:
-        writer.write(one if overwritten else one.without_overwritten())
-        on_progress(len(one))
+    for item in series:
+        writer.write(item if overwritten else item.without_overwritten())
+        on_progress(len(item))
     writer.close()
 
 
@@ -665,7 +665,13 @@ def _open_target(out: str) -> AbstractContextManager[_Write]:
     suffix = Path(out).suffix.lower()
     if suffix == ".zip":
         return _open_zip(out)
-    if suffix in (".csv", ".json", ".jsonl", ".parquet", *(f".{it}" for it in _SUFFIXES.values())):
+    if suffix in (
+        ".csv",
+        ".json",
+        ".jsonl",
+        ".parquet",
+        *(f".{item}" for item in _SUFFIXES.values()),
+    ):
         raise UsageError(
             f'images and audio are exported to a folder or a .zip file, not to "{out}"'
         )

@@ -157,7 +157,7 @@ def _select_metrics(state: SessionSnapshot, name_filter: NameFilter) -> dict[str
         return UsageError(f'No trial has the metric "{name}".{hint}')
 
     names = select_names(
-        name_filter, named, make_error, lambda it: warn_no_match("metric", it, [*named])
+        name_filter, named, make_error, lambda item: warn_no_match("metric", item, [*named])
     )
     return {name: named[name] for name in names}
 
@@ -193,7 +193,9 @@ def _to_datetime(seconds: float) -> datetime | None:
 
 
 def _to_times(times: Sequence[datetime | None]) -> TimeColumn:
-    return TimeColumn(np.array([math.nan if it is None else it.timestamp() for it in times], float))
+    return TimeColumn(
+        np.array([math.nan if time is None else time.timestamp() for time in times], float)
+    )
 
 
 def _to_column(column: HParamColumn, rows: int) -> Column:

@@ -296,7 +296,7 @@ class Log:
             warn_caller(f"The selected tags hold no scalars, but values of kind {kinds}.")
         series = [self._catalog.scalar(*key) for key in scalars]
         if not overwritten:
-            series = [one.without_overwritten() for one in series]
+            series = [item.without_overwritten() for item in series]
         return Table(series, overwritten=overwritten)
 
     def select(self, run: NameFilter = None, tag: NameFilter = None) -> dict[str, list[TagInfo]]:
@@ -538,14 +538,14 @@ class Log:
 
         self._get_tags(run)
         captures = self._catalog.captures()
-        files = [it for it in captures if it.run == run and it.kind != "pprof"]
+        files = [capture for capture in captures if capture.run == run and capture.kind != "pprof"]
         if not files:
             raise LogError(f'Run "{run}" has no profiler capture.')
-        traces = [it for it in files if it.kind not in MEMORY_KINDS]
+        traces = [file for file in files if file.kind not in MEMORY_KINDS]
         chosen = session or max(traces or files, key=get_capture_time_s).session
-        hosts = [it for it in files if it.session == chosen and host in (None, it.host)]
+        hosts = [file for file in files if file.session == chosen and host in (None, file.host)]
         if not hosts:
-            known = ", ".join(sorted({f"{it.session} ({it.host})" for it in files}))
+            known = ", ".join(sorted({f"{file.session} ({file.host})" for file in files}))
             wanted = " ".join(filter(None, (session, host)))
             raise LogError(f'Run "{run}" has no capture "{wanted}". It has {known}.')
         with self._catalog.fetch_capture(hosts[0]) as path:

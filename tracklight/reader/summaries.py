@@ -330,8 +330,8 @@ def _summarize_analysis(analysis: Analysis) -> InspectedDump:
     summary.graph_executions = len(dump.traces.offset)
     summary.graphs, summary.source_files = len(dump.graphs), len(dump.source_files)
     summary.damaged = [
-        {"file": it.file, "offset": it.offset, "bytes": it.bytes, "reason": it.reason.text}
-        for it in dump.damage
+        {"file": item.file, "offset": item.offset, "bytes": item.bytes, "reason": item.reason.text}
+        for item in dump.damage
     ]
     return summary
 

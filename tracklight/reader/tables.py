@@ -63,16 +63,16 @@ class Table(Frame):
     _noun = "point"
 
     def __init__(self, series: Sequence[Series], *, overwritten: bool = False) -> None:
-        lengths = [len(one) for one in series]
+        lengths = [len(item) for item in series]
         columns: dict[str, Column] = {
-            "run": CategoryColumn.repeat([one.run for one in series], lengths),
-            "tag": CategoryColumn.repeat([one.tag for one in series], lengths),
-            "step": _join([one.step for one in series], np.int64),
-            "wall_time": TimeColumn(_join([one.wall_time for one in series], np.float64)),
-            "value": _join_values([one.value for one in series]),
+            "run": CategoryColumn.repeat([item.run for item in series], lengths),
+            "tag": CategoryColumn.repeat([item.tag for item in series], lengths),
+            "step": _join([item.step for item in series], np.int64),
+            "wall_time": TimeColumn(_join([item.wall_time for item in series], np.float64)),
+            "value": _join_values([item.value for item in series]),
         }
         if overwritten:
-            columns["overwritten"] = _join([one.overwritten for one in series], np.bool_)
+            columns["overwritten"] = _join([item.overwritten for item in series], np.bool_)
         super().__init__(columns)
         self._series = tuple(series)
 
@@ -97,16 +97,16 @@ class Table(Frame):
             >>> log.scalars(run="resnet/train").to_wide().to_pandas()[["loss", "accuracy"]].plot()
         """
         check_one_of("columns", columns, ("tag", "run", "run/tag"))
-        series = [one.without_overwritten() for one in self._series]
-        tags = list(dict.fromkeys(one.tag for one in series))
+        series = [item.without_overwritten() for item in self._series]
+        tags = list(dict.fromkeys(item.tag for item in series))
         if columns == "run" and len(tags) > 1:
             raise UsageError(
                 f'columns="run" needs a table of one tag, and this one has {len(tags):,}; '
                 'use columns="run/tag"'
             )
         labels = {
-            "tag": [one.tag for one in series],
-            "run": [one.run for one in series],
+            "tag": [item.tag for item in series],
+            "run": [item.run for item in series],
             "run/tag": _name_series(series),
         }[columns]
         return _pivot(series, labels, by_run=columns == "tag")
@@ -124,10 +124,10 @@ class WideTable(Frame):
 
 
 def _pivot(series: Sequence[Series], labels: Sequence[str], *, by_run: bool) -> WideTable:
-    lengths = [len(one) for one in series]
-    all_steps = _join([one.step for one in series], np.int64)
+    lengths = [len(item) for item in series]
+    all_steps = _join([item.step for item in series], np.int64)
     steps, step_codes = np.unique(all_steps, return_inverse=True)
-    runs = CategoryColumn.repeat([one.run for one in series], lengths)
+    runs = CategoryColumn.repeat([item.run for item in series], lengths)
     keys = step_codes.reshape(-1)
     if by_run:
         keys = runs.codes.astype(np.int64) * max(len(steps), 1) + keys
@@ -150,9 +150,9 @@ def _fill(
 ) -> dict[str, NDArray[Any]]:
     """Return one column per label; integers stay integers where no row is missing."""
     parts_by_label: dict[str, list[tuple[Int64, NDArray[Any]]]] = {}
-    bounds = pairwise(accumulate((len(one) for one in series), initial=0))
-    for label, one, (start, stop) in zip(labels, series, bounds, strict=True):
-        parts_by_label.setdefault(label, []).append((row_of[start:stop], one.value))
+    bounds = pairwise(accumulate((len(item) for item in series), initial=0))
+    for label, item, (start, stop) in zip(labels, series, bounds, strict=True):
+        parts_by_label.setdefault(label, []).append((row_of[start:stop], item.value))
     cells: dict[str, NDArray[Any]] = {}
     for label, parts in parts_by_label.items():
         values = _join_values([value for _, value in parts])
@@ -166,10 +166,10 @@ def _fill(
 
 def _name_series(series: Sequence[Series]) -> list[str]:
     """Return ``run/tag``, or ``run: tag`` where that is ambiguous: ``a/b/c`` has two readings."""
-    names = [f"{one.run}/{one.tag}" for one in series]
+    names = [f"{item.run}/{item.tag}" for item in series]
     counts = Counter(names)
     pairs = zip(series, names, strict=True)
-    return [name if counts[name] == 1 else f"{one.run}: {one.tag}" for one, name in pairs]
+    return [name if counts[name] == 1 else f"{item.run}: {item.tag}" for item, name in pairs]
 
 
 def _join(columns: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:

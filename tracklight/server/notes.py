@@ -140,18 +140,18 @@ class NotesDocument(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, annotations=(*self.annotations, annotation))
 
     def without_annotation(self, id: str) -> NotesDocument:
-        annotations = tuple(one for one in self.annotations if one.id != id)
+        annotations = tuple(annotation for annotation in self.annotations if annotation.id != id)
         return msgspec.structs.replace(self, annotations=annotations)
 
     def with_layout(self, layout: ChartLayout) -> NotesDocument:
         """Replace the layout of the same name, or append a new one."""
         layouts = list(self.layouts)
-        names = [one.name for one in layouts]
+        names = [item.name for item in layouts]
         if layout.name in names:
             layouts[names.index(layout.name)] = layout
         else:
             layouts.append(layout)
-        remaining = tuple(one for one in layouts if one.categories is not None)
+        remaining = tuple(item for item in layouts if item.categories is not None)
         return msgspec.structs.replace(self, layouts=remaining)
 
     def with_metric(self, update: MetricUpdate) -> NotesDocument:
@@ -161,7 +161,7 @@ class NotesDocument(msgspec.Struct, frozen=True):
             ConflictError: The stored expression is not what the update expects.
             UsageError: There are too many metrics.
         """
-        metrics = {one.name: one for one in self.metrics}
+        metrics = {metric.name: metric for metric in self.metrics}
         before = metrics.get(update.name)
         stored = None if before is None else before.expression
         if stored not in (update.expected, update.expression):
@@ -325,13 +325,13 @@ class NotesApi:
 
     def remove_annotation(self, request: DeleteAnnotationRequest) -> NotesResponse:
         """Delete an annotation."""
-        if all(one.id != request.id for one in self._store.read().annotations):
+        if all(annotation.id != request.id for annotation in self._store.read().annotations):
             raise LogError("notes.no_annotation", 'there is no annotation "{id}"', id=request.id)
         return self._update(lambda notes: notes.without_annotation(request.id))
 
     def set_layout(self, layout: ChartLayout) -> NotesResponse:
         """Save a layout of charts under its name; without categories, delete it."""
-        names = {one.name for one in self._store.read().layouts}
+        names = {item.name for item in self._store.read().layouts}
         if len(names | {layout.name}) > _MAX_LAYOUTS:
             raise UsageError(
                 "notes.too_many_layouts",

@@ -257,7 +257,7 @@ def _get_list_fields(request_type: Any) -> frozenset[str]:
 
 def _accepts_list(info: msgspec.inspect.Type) -> bool:
     types = info.types if isinstance(info, msgspec.inspect.UnionType) else (info,)
-    return any(isinstance(one, msgspec.inspect.ListType) for one in types)
+    return any(isinstance(type_, msgspec.inspect.ListType) for type_ in types)
 
 
 def _make_etag(state: str, request: Request) -> str:

@@ -158,8 +158,8 @@ class RunSelection:
 def parse_selection(text: str) -> RunSelection:
     r"""Parse ``none;+a,b/{c,d}`` or ``newest-5;-a``, as the page writes it."""
     rule, *lists = re.findall(r"(?:[^\\;]|\\.)+", text) or [""]
-    included = (name for one in lists if one[0] == "+" for name in parse_run_names(one[1:]))
-    excluded = (name for one in lists if one[0] == "-" for name in parse_run_names(one[1:]))
+    included = (name for item in lists if item[0] == "+" for name in parse_run_names(item[1:]))
+    excluded = (name for item in lists if item[0] == "-" for name in parse_run_names(item[1:]))
     newest = re.fullmatch(r"newest-(\d+)", rule)
     count = {"all": math.inf, "none": 0.0}.get(rule, math.nan)
     return RunSelection(

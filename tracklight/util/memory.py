@@ -350,8 +350,8 @@ class UploadStore(Generic[ValueT]):
             self._entries[key] = (value, size_bytes)
             while len(self._entries) > 1 and self._is_full():
                 dropped.append(self._entries.popitem(last=False)[1][0])
-        for each in dropped:
-            self._drop(each)
+        for item in dropped:
+            self._drop(item)
         return key
 
     def find(self, key: str) -> ValueT | None:

@@ -142,13 +142,13 @@ class SessionBase:
         """What was left out: rows that could not be read, predicted, or evaluated."""
         predicted = [name for name in self.models if self.workspace.is_predicted(name)]
         found = [*self.workspace.list_problems(), *self._list_unknown_labels(predicted)]
-        return tuple(str(each) for each in found)
+        return tuple(str(item) for item in found)
 
     def _list_unknown_labels(self, models: Iterable[str | None]) -> list[Message]:
         if self.workspace.label is None:
             return []
         found = [self.workspace.describe_unknown_labels(name) for name in models]
-        return [each for each in found if each is not None]
+        return [item for item in found if item is not None]
 
     def _warn_of_unknown_labels(self, model: str | None) -> None:
         """Warn the caller of a public method of rows that are not evaluated."""
@@ -252,7 +252,7 @@ class FeatureAnalysis(SessionBase):
         """Return statistics of each feature, the least uniform distribution first."""
         table = self.workspace.table.take(self.workspace.is_active)
         found = feature_statistics.compute_statistics(table, features or table.names)
-        found = sorted(found, key=lambda each: -each.non_uniformity)
+        found = sorted(found, key=lambda item: -item.non_uniformity)
         numeric = (
             "rows",
             "count",
@@ -265,14 +265,14 @@ class FeatureAnalysis(SessionBase):
         )
         floating = ("mean", "std", "minimum", "median", "maximum", "mean_length", "non_uniformity")
         columns: dict[str, Column] = {
-            "feature": ObjectColumn([each.name for each in found], "string"),
-            "type": ObjectColumn([each.type for each in found], "string"),
+            "feature": ObjectColumn([item.name for item in found], "string"),
+            "type": ObjectColumn([item.type for item in found], "string"),
         }
         for name in numeric:
-            columns[name] = np.array([getattr(each, name) for each in found], np.int64)
+            columns[name] = np.array([getattr(item, name) for item in found], np.int64)
         for name in floating:
-            columns[name] = np.array([getattr(each, name) for each in found], np.float64)
-        columns["top"] = ObjectColumn([each.top or None for each in found], "string")
+            columns[name] = np.array([getattr(item, name) for item in found], np.float64)
+        columns["top"] = ObjectColumn([item.top or None for item in found], "string")
         return Frame(columns)
 
     def drift(self, *others: Any, features: Sequence[str] | None = None) -> Frame:
@@ -300,10 +300,10 @@ class FeatureAnalysis(SessionBase):
         columns: dict[str, Column] = {}
         if len(others) > 1:
             columns["data_set"] = np.array([number for number, _ in found], np.int64)
-        columns["feature"] = ObjectColumn([each.name for _, each in found], "string")
+        columns["feature"] = ObjectColumn([item.name for _, item in found], "string")
         for name in ("jensen_shannon", "population_stability", "chi_square",
                      "kolmogorov_smirnov", "missing_difference"):  # fmt: skip
-            columns[name] = np.array([getattr(each, name) for _, each in found], np.float64)
+            columns[name] = np.array([getattr(item, name) for _, item in found], np.float64)
         return Frame(columns)
 
     def permutation_importance(

@@ -122,10 +122,10 @@ class PerformanceAnalysis(SessionBase):
                 {
                     "model": [predictor.name] * len(column_list),
                     "slice": [name for name in slices for _ in range(width)],
-                    "metric": [each.metric for each in column_list],
-                    "class": [each.output for each in column_list],
+                    "metric": [item.metric for item in column_list],
+                    "class": [item.output for item in column_list],
                     "threshold": [
-                        np.nan if each.threshold is None else each.threshold for each in column_list
+                        np.nan if item.threshold is None else item.threshold for item in column_list
                     ],
                     "value": result.value.reshape(-1),
                     "lower": result.lower.reshape(-1),
@@ -286,12 +286,12 @@ class PerformanceAnalysis(SessionBase):
         assignment, counts = count_binary(self.workspace, model, columns, buckets, drop_empty=True)
         choices = compute_frontier(counts, measure, cost_ratio=cost_ratio)
         size = len(assignment.names)
-        thresholds = [each.thresholds for each in choices]
+        thresholds = [choice.thresholds for choice in choices]
         return Frame(
             {
                 "choice": np.repeat(np.arange(len(choices)), size),
-                "gap": np.repeat(np.array([each.gap for each in choices], np.float64), size),
-                "cost": np.repeat(np.array([each.cost for each in choices], np.float64), size),
+                "gap": np.repeat(np.array([choice.gap for choice in choices], np.float64), size),
+                "cost": np.repeat(np.array([choice.cost for choice in choices], np.float64), size),
                 "slice": ObjectColumn(list(assignment.names) * len(choices), "string"),
                 "threshold": np.concatenate(thresholds) if thresholds else np.empty(0),
             }
@@ -382,7 +382,7 @@ class PerformanceAnalysis(SessionBase):
         }
         if any(column.output is not None for column in columns):
             frame["class"] = ObjectColumn([column.output for column in columns], "string")
-            limits = [np.nan if each.threshold is None else each.threshold for each in columns]
+            limits = [np.nan if item.threshold is None else item.threshold for item in columns]
             frame["threshold"] = np.array(limits)
         frame["first"] = one.value.reshape(-1)
         frame["second"] = difference.result.value.reshape(-1)
@@ -398,4 +398,4 @@ def _parse_slices(slice_by: Any) -> list[list[str]]:
         return [[slice_by]]
     if isinstance(slice_by, tuple) and slice_by and all(isinstance(n, str) for n in slice_by):
         return [list(slice_by)]
-    return [[each] if isinstance(each, str) else list(each) for each in slice_by]
+    return [[item] if isinstance(item, str) else list(item) for item in slice_by]

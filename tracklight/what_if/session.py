@@ -89,15 +89,15 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         models = model if isinstance(model, Mapping) else {"model": model}
         predictors = [
             wrap_model(
-                each,
+                item,
                 str(name),
                 task=task,
                 input=input or ("dict" if kind in ("table", "arrow", "polars") else kind),
                 output=output,
                 class_names=class_names,
             )
-            for name, each in models.items()
-            if each is not None
+            for name, item in models.items()
+            if item is not None
         ]
         if prediction is not None:
             columns = [prediction] if isinstance(prediction, str) else list(prediction)
@@ -197,12 +197,12 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             classes = self.workspace.get_class_names(name) or [""]
             pairs = zip(classes, np.atleast_1d(before[name]), np.atleast_1d(after), strict=True)
             rows += [(name, label, float(old), float(new)) for label, old, new in pairs]
-        old_scores = np.array([each[2] for each in rows])
-        new_scores = np.array([each[3] for each in rows])
+        old_scores = np.array([item[2] for item in rows])
+        new_scores = np.array([item[3] for item in rows])
         return Frame(
             {
-                "model": ObjectColumn([each[0] for each in rows], "string"),
-                "class": ObjectColumn([each[1] for each in rows], "string"),
+                "model": ObjectColumn([item[0] for item in rows], "string"),
+                "class": ObjectColumn([item[1] for item in rows], "string"),
                 "before": old_scores,
                 "after": new_scores,
                 "delta": new_scores - old_scores,
@@ -346,7 +346,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             function=function,
             space=self._find_space(attributions_of),
         )
-        rows = np.array([each.row for each in found], np.int64)
+        rows = np.array([item.row for item in found], np.int64)
         table = self.workspace.table.take(rows)
         scores = self.workspace.predict(model).scores[rows]
         frame: dict[str, Column] = {}
@@ -358,9 +358,9 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             decisions = decide(scores, shown)
             if len(names) == 2:
                 frame["score"] = scores[:, 1]
-            frame["predicted"] = ObjectColumn([names[each] for each in decisions], "string")
+            frame["predicted"] = ObjectColumn([names[decision] for decision in decisions], "string")
         frame.update({name: to_frame_column(c) for name, c in table.columns.items()})
-        distances = np.array([each.distance for each in found])
+        distances = np.array([item.distance for item in found])
         return Frame({"row": rows, "distance": distances, **frame})
 
     def minimal_edits(
@@ -400,7 +400,7 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
             space,
             workspace.table,
             row,
-            [each.row for each in sources],
+            [source.row for source in sources],
             make_flip_test(workspace, model, row, threshold),
             features=features or workspace.get_model_features(model),
             max_changes=max_changes,
@@ -413,11 +413,11 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
                 rows.append((number, name, before, value, result.distance))
         return Frame(
             {
-                "option": np.array([each[0] for each in rows], np.int64),
-                "feature": ObjectColumn([each[1] for each in rows], "string"),
-                "before": ObjectColumn([each[2] for each in rows], "mixed"),
-                "after": ObjectColumn([each[3] for each in rows], "mixed"),
-                "distance": np.array([each[4] for each in rows]),
+                "option": np.array([item[0] for item in rows], np.int64),
+                "feature": ObjectColumn([item[1] for item in rows], "string"),
+                "before": ObjectColumn([item[2] for item in rows], "mixed"),
+                "after": ObjectColumn([item[3] for item in rows], "mixed"),
+                "distance": np.array([item[4] for item in rows]),
             }
         )
 

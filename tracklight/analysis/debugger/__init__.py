@@ -81,8 +81,8 @@ class HealthAlert(msgspec.Struct, frozen=True):
 def make_translatable(message: Message) -> tuple[str, str, dict[str, str | int | float]]:
     """Return the text, the code and the arguments of a message."""
     args = {
-        name: it if isinstance(it, str | int | float) else str(it)
-        for name, it in message.args.items()
+        name: item if isinstance(item, str | int | float) else str(item)
+        for name, item in message.args.items()
     }
     return message.text, message.code, args
 

@@ -101,7 +101,7 @@ class DumpAnalysis:
         alerts = self.alerts
         first = alerts.find_first_non_finite()
         if first is None:
-            dead = next((it for it in alerts if it.kind == AlertKind.DEAD_UNITS), None)
+            dead = next((item for item in alerts if item.kind == AlertKind.DEAD_UNITS), None)
             return None if dead is None else self._explain_dead(dead)
         alert = alerts[first]
         if alert.graph_execution is not None:
@@ -119,7 +119,10 @@ class DumpAnalysis:
         health = np.zeros(len(columns.offset), np.uint8)
         rows = np.searchsorted(columns.tensor_end, np.arange(len(columns.health)), "right")
         np.maximum.at(health, rows, columns.health)
-        names = [EventName(it.op_type, graph=it.graph) for it in self.dump.execution_names]
+        names = [
+            EventName(execution_name.op_type, graph=execution_name.graph)
+            for execution_name in self.dump.execution_names
+        ]
         return EventRows(names, columns.name, columns.wall_time, health)
 
     @cached_property
@@ -127,9 +130,9 @@ class DumpAnalysis:
         """The graph execution traces."""
         traces = self.dump.traces
         names = []
-        for it in traces.names:
-            op = self.dump.find_op(it.graph, it.op)
-            names.append(EventName(op.type if op else "", it.op, it.slot, it.graph))
+        for name in traces.names:
+            op = self.dump.find_op(name.graph, name.op)
+            names.append(EventName(op.type if op else "", name.op, name.slot, name.graph))
         return EventRows(names, traces.name, traces.wall_time, traces.health)
 
     # ---- root cause
@@ -148,7 +151,11 @@ class DumpAnalysis:
             inputs, is_complete = (
                 self._find_graph_inputs(ref) if ref.is_trace else self._find_eager_inputs(ref)
             )
-            bad = (it for _, it in inputs if it is not None and it not in seen and self._is_bad(it))
+            bad = (
+                item
+                for _, item in inputs
+                if item is not None and item not in seen and self._is_bad(item)
+            )
             earlier = next(bad, None)
             if earlier is None:
                 return ref, inputs, is_complete
@@ -293,8 +300,8 @@ class DumpAnalysis:
         kind = get_non_finite_kind(summary.nan, summary.neg_inf, summary.pos_inf)
         lines = self.get_source_lines(stack)
         source = find_user_line(lines)
-        described = tuple(self._describe_input(name, it) for name, it in inputs)
-        is_finite = [it.is_finite for it in described]
+        described = tuple(self._describe_input(name, item) for name, item in inputs)
+        is_finite = [item.is_finite for item in described]
         origin = " from finite inputs" if is_finite and all(is_finite) else ""
         if not origin and self._may_be_circular:
             is_certain = False

@@ -136,7 +136,7 @@ def compare_dumps(
             rows = first.execution_rows if kind == "execution" else first.trace_rows
             found.append((float(rows.wall_time[difference.index]), difference))
     if found:
-        result.difference = min(found, key=lambda it: it[0])[1]
+        result.difference = min(found, key=lambda item: item[0])[1]
     result.only_first = sorted(set(result.only_first))[:_MAX_ONLY]
     result.only_second = sorted(set(result.only_second))[:_MAX_ONLY]
     return result
@@ -149,7 +149,10 @@ def _name_op(op_type: str) -> str:
 
 def _find_operation(first: DebugDump, second: DebugDump) -> tuple[float, DumpDifference] | None:
     """Return the first execution that is not the same operation in both dumps."""
-    names = [[_name_op(it.op_type) for it in dump.execution_names] for dump in (first, second)]
+    names = [
+        [_name_op(execution_name.op_type) for execution_name in dump.execution_names]
+        for dump in (first, second)
+    ]
     ids = {name: index for index, name in enumerate(dict.fromkeys([*names[0], *names[1]]))}
     rows = [
         np.array([ids[name] for name in part], np.int64)[dump.executions.name]
@@ -170,11 +173,11 @@ def _find_operation(first: DebugDump, second: DebugDump) -> tuple[float, DumpDif
 def _collect_traces(dump: DebugDump) -> _Tensors:
     traces, graphs = dump.traces, dump.graphs
     keys = []
-    for it in traces.names:
-        name = graphs[it.graph].name if it.graph in graphs else ""
-        keys.append(TensorKey(get_function_name(name) or name, it.op, it.slot))
-    slots = np.array([it.slot for it in traces.names], np.int64)
-    modes = np.array([it.mode for it in traces.names], np.int64)
+    for item in traces.names:
+        name = graphs[item.graph].name if item.graph in graphs else ""
+        keys.append(TensorKey(get_function_name(name) or name, item.op, item.slot))
+    slots = np.array([item.slot for item in traces.names], np.int64)
+    modes = np.array([item.mode for item in traces.names], np.int64)
     return _Tensors(
         keys,
         traces.name.astype(np.int64),
@@ -196,8 +199,10 @@ def _collect_executions(dump: DebugDump) -> _Tensors:
     slot = tensors - firsts[event]
     name = columns.name[event].astype(np.int64)
     slots = int(slot.max(initial=0)) + 1
-    keys = [TensorKey("", _name_op(it.op_type), index) for it in names for index in range(slots)]
-    modes = np.array([it.mode for it in names], np.int64)
+    keys = [
+        TensorKey("", _name_op(item.op_type), index) for item in names for index in range(slots)
+    ]
+    modes = np.array([item.mode for item in names], np.int64)
     return _Tensors(
         keys,
         name * slots + slot,
@@ -226,15 +231,15 @@ def _match(first: _Tensors, second: _Tensors) -> _Pairs:
     """Return the rows of tensors with the same key, the first with the first and so on."""
     numbers = {key: number for number, key in enumerate(_list_used_keys(first))}
     keys = [
-        np.array([numbers.get(it, -1) for it in tensors.keys], np.int64)[tensors.key]
+        np.array([numbers.get(item, -1) for item in tensors.keys], np.int64)[tensors.key]
         for tensors in (first, second)
     ]
-    known = [np.flatnonzero(it >= 0) for it in keys]
+    known = [np.flatnonzero(item >= 0) for item in keys]
     orders = [
         rows[np.argsort(key[rows], kind="stable")] for rows, key in zip(known, keys, strict=True)
     ]
     counts = [np.bincount(key[key >= 0], minlength=len(numbers)) for key in keys]
-    starts = [np.cumsum(it) - it for it in counts]
+    starts = [np.cumsum(count) - count for count in counts]
     key = keys[0][orders[0]]
     occurrence = np.arange(len(key)) - starts[0][key]
     is_paired = occurrence < counts[1][key]
@@ -243,9 +248,9 @@ def _match(first: _Tensors, second: _Tensors) -> _Pairs:
 
 def _compare_columns(first: _Tensors, second: _Tensors, pairs: _Pairs) -> Bool:
     """Return which pairs differ in their shape, their health or the number of NaN and Inf."""
-    ids = {tuple(it): index for index, it in reversed(list(enumerate(first.shapes.tolist())))}
-    shape_a = np.array([ids[tuple(it)] for it in first.shapes.tolist()], np.int64)
-    shape_b = np.array([ids.get(tuple(it), -1) for it in second.shapes.tolist()], np.int64)
+    ids = {tuple(item): index for index, item in reversed(list(enumerate(first.shapes.tolist())))}
+    shape_a = np.array([ids[tuple(shape)] for shape in first.shapes.tolist()], np.int64)
+    shape_b = np.array([ids.get(tuple(shape), -1) for shape in second.shapes.tolist()], np.int64)
     if not len(pairs.first):
         return np.zeros(0, bool)
     differs: Bool = shape_a[first.shape[pairs.first]] != shape_b[second.shape[pairs.second]]
@@ -339,7 +344,7 @@ def _find_element(
     if not differs.any():
         return None
     position = int(np.argmax(differs))
-    element = tuple(int(it) for it in np.unravel_index(position, differs.shape))
+    element = tuple(int(item) for item in np.unravel_index(position, differs.shape))
     first, second = _format(a[element]), _format(b[element])
     return replace(difference, first=first, second=second, element=element)
 
@@ -348,7 +353,7 @@ def _format(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, tuple):
-        return f"[{', '.join('?' if it is None else str(it) for it in value)}]"
+        return f"[{', '.join('?' if item is None else str(item) for item in value)}]"
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (float, np.floating)):

@@ -147,7 +147,7 @@ def build_neighborhood(
 
 #: The kinds of non-finite values come first.
 _ALL_KINDS = tuple(
-    sorted(AlertKind, key=lambda it: (not it.is_non_finite, list(AlertKind).index(it)))
+    sorted(AlertKind, key=lambda item: (not item.is_non_finite, list(AlertKind).index(item)))
 )
 
 
@@ -221,19 +221,22 @@ class DumpAlerts(Sequence[HealthAlert]):
         if query:
             # Many alerts share few names.
             dump = self._dump
-            ops = [dump.find_op(it.graph, it.op) for it in dump.traces.names]
+            ops = [dump.find_op(name.graph, name.op) for name in dump.traces.names]
             types = [op.type if op else "" for op in ops]
             in_traces = [
-                query in f"{kind}\n{it.op}".lower()
-                for kind, it in zip(types, dump.traces.names, strict=True)
+                query in f"{kind}\n{name.op}".lower()
+                for kind, name in zip(types, dump.traces.names, strict=True)
             ]
-            in_executions = [query in it.op_type.lower() for it in dump.execution_names]
+            in_executions = [
+                query in execution_name.op_type.lower() for execution_name in dump.execution_names
+            ]
             is_shown[:first] &= np.array([*in_traces, False])[dump.traces.name[self._trace_rows]]
             is_shown[first:second] &= np.array([*in_executions, False])[
                 dump.executions.name[self._execution_rows]
             ]
             is_shown[second:] &= np.array(
-                [query in f"{it.op_type}\n{it.op_name}".lower() for it in self.others], bool
+                [query in f"{other.op_type}\n{other.op_name}".lower() for other in self.others],
+                bool,
             )
         if dtype:
             traces, executions = self._dump.traces, self._dump.executions
@@ -241,7 +244,7 @@ class DumpAlerts(Sequence[HealthAlert]):
             is_shown[first:second] &= _has_dtype(executions.shapes, dtype)[
                 executions.shape[self._tensor_rows]
             ]
-            is_shown[second:] &= np.array([it.dtype == dtype for it in self.others], bool)
+            is_shown[second:] &= np.array([other.dtype == dtype for other in self.others], bool)
         return np.flatnonzero(is_shown[self._order]).astype(np.int64)
 
     def find_first_non_finite(self) -> int | None:
@@ -301,7 +304,7 @@ def _get_dtype(shape: Int64) -> str:
 
 
 def _has_dtype(shapes: Int64, dtype: str) -> NDArray[np.bool_]:
-    return np.array([*(_get_dtype(it) == dtype for it in shapes), False])
+    return np.array([*(_get_dtype(shape) == dtype for shape in shapes), False])
 
 
 def _get_counts(row: NDArray[np.uint32]) -> list[int | None]:

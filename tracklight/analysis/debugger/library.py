@@ -103,7 +103,7 @@ class DumpMonitor:
         """Forget runs that were removed, so that they are checked again if they come back."""
         removed = frozenset(runs)
         self._reported = {dump for dump in self._reported if dump[0] not in removed}
-        self._files = {path: it for path, it in self._files.items() if it.run not in removed}
+        self._files = {path: item for path, item in self._files.items() if item.run not in removed}
 
     def _check_file(self, file: DebugEventFile) -> NonFiniteEvent | None:
         known = self._files.get(file.path)
@@ -124,7 +124,7 @@ def find_first_event(files: Iterable[DebugEventFile], source: DebugFiles) -> Non
     wanted = [file for file in files if file.kind in _FIELDS]
     events = [_MonitoredFile(file).update(file, source) for file in wanted]
     found = [event for event in events if event is not None]
-    return min(found, key=lambda it: it.wall_time, default=None)
+    return min(found, key=lambda item: item.wall_time, default=None)
 
 
 class _MonitoredFile:
@@ -309,7 +309,7 @@ class DebuggerLibrary:
     def _get_entry(self, name: str) -> _Entry:
         entries = self._list()
         if name not in entries:
-            names = ", ".join(f'"{it}"' for it in list(entries)[:5]) or "none"
+            names = ", ".join(f'"{entry}"' for entry in list(entries)[:5]) or "none"
             raise LogError(f'No debugger data "{name}". Found: {names}')
         return entries[name]
 
@@ -327,8 +327,8 @@ class DebuggerLibrary:
             entries[name] = _Entry(files[0].run, version, hosts, None)
         for key in iter_recordings(self._source):
             name = key.name if key.name not in entries else f"{key.name} (recording)"
-            tags = [it for it in self._source.tags(key.run) if it.tag.startswith("debugger/")]
-            version = " ".join(f"{it.tag} {it.count}" for it in tags)
+            tags = [tag for tag in self._source.tags(key.run) if tag.tag.startswith("debugger/")]
+            version = " ".join(f"{tag.tag} {tag.count}" for tag in tags)
             entries[name] = _Entry(key.run, version, [], key)
         return entries
 
@@ -402,8 +402,8 @@ class HealthMonitor:
     def remove_runs(self, runs: Iterable[str]) -> None:
         """Forget runs that were removed, so that they are checked again if they come back."""
         removed = frozenset(runs)
-        self._pending = {run: it for run, it in self._pending.items() if run not in removed}
-        self._firing = {key: it for key, it in self._firing.items() if it.run not in removed}
+        self._pending = {run: item for run, item in self._pending.items() if run not in removed}
+        self._firing = {key: item for key, item in self._firing.items() if item.run not in removed}
         self._reported = {key for key in self._reported if key[0] not in removed}
 
     def find_delay_s(self) -> float | None:
@@ -450,7 +450,7 @@ def _iter_causes(analysis: Analysis) -> Iterator[HealthAlert]:
     if isinstance(analysis, DumpAnalysis):
         yield from analysis.alerts.others
         return
-    bad_steps = (it.step for it in analysis.alerts if it.kind.is_non_finite)
+    bad_steps = (item.step for item in analysis.alerts if item.kind.is_non_finite)
     first_bad_step = next(bad_steps, None)
     for alert in analysis.alerts:
         if first_bad_step is None or (alert.step or 0) < first_bad_step:
@@ -504,7 +504,7 @@ class DebuggerData:
     def tensors(self) -> list[str]:
         """Names of the tensors of a recording, with their roles: ``fc1.weight (gradient)``."""
         layout = self._get_recording().recording.layout
-        return [f"{it.name} ({it.role})" for it in layout.tensors]
+        return [f"{tensor.name} ({tensor.role})" for tensor in layout.tensors]
 
     def statistic(self, name: str) -> Float32:
         """Return a statistic of all tensors of a recording (steps, tensors).
@@ -529,8 +529,8 @@ class DebuggerData:
         names, ids = dump.execution_names, dump.executions.name
         return {
             "wall_time": dump.executions.wall_time,
-            "op_type": _take([it.op_type for it in names], ids),
-            "graph": _take([it.graph for it in names], ids),
+            "op_type": _take([name.op_type for name in names], ids),
+            "graph": _take([name.graph for name in names], ids),
         }
 
     @property
@@ -542,15 +542,15 @@ class DebuggerData:
         """
         dump = self._get_dump().dump
         traces = dump.traces
-        ops = [dump.find_op(it.graph, it.op) for it in traces.names]
+        ops = [dump.find_op(name.graph, name.op) for name in traces.names]
         is_finite = np.array([-1, 1, 0], np.int8)[traces.health]
-        slots = np.array([it.slot for it in traces.names], np.int32)
+        slots = np.array([name.slot for name in traces.names], np.int32)
         return {
             "wall_time": traces.wall_time,
             "op_type": _take([op.type if op else "" for op in ops], traces.name),
-            "op_name": _take([it.op for it in traces.names], traces.name),
+            "op_name": _take([name.op for name in traces.names], traces.name),
             "output_slot": slots[traces.name] if len(slots) else np.empty(0, np.int32),
-            "graph": _take([it.graph for it in traces.names], traces.name),
+            "graph": _take([name.graph for name in traces.names], traces.name),
             "is_finite": is_finite,
         }
 

@@ -142,8 +142,8 @@ class Recording:
             health[row, :rows, :columns] = matrix[:rows, :columns]
         # A tensor with a count that is not finite was damaged; take it for one not computed.
         health[~np.isfinite(health[:, :, _COUNTS]).all(axis=2)] = np.nan
-        step = np.array([int(locations.step[it]) for it in indexes], np.int64)
-        wall_time = np.array([float(locations.wall_time[it]) for it in indexes], np.float64)
+        step = np.array([int(locations.step[item]) for item in indexes], np.int64)
+        wall_time = np.array([float(locations.wall_time[item]) for item in indexes], np.float64)
         return step, wall_time, health
 
     @property
@@ -176,7 +176,7 @@ class Recording:
                 reports.append(msgspec.json.decode(text, type=HealthReport))
             except msgspec.MsgspecError:
                 continue
-        return [it for it in reports if 0 <= it.tensor < len(self.layout.tensors)]
+        return [report for report in reports if 0 <= report.tensor < len(self.layout.tensors)]
 
     @cached_property
     def loss_scale(self) -> Series | None:
@@ -203,7 +203,7 @@ class Recording:
     def get_stack(self, tensor: int) -> list[SourceLocation]:
         """Return where a tensor is computed, outermost frame first."""
         frames, watched = self.layout.frames, self.layout.tensors[tensor]
-        stack = [frames[it] for it in watched.stack if 0 <= it < len(frames)]
+        stack = [frames[item] for item in watched.stack if 0 <= item < len(frames)]
         return stack or ([watched.source] if watched.source.path else [])
 
     def read_histograms(self, tensor: int, limit: int) -> tuple[Int64, NDArray[np.uint8]]:
@@ -222,7 +222,7 @@ class Recording:
         last = {int(step): index for index, step in enumerate(locations.step.tolist())}
         steps = sorted(last)
         chosen = np.unique(np.linspace(0, len(steps) - 1, min(limit, len(steps))).round())
-        steps = [steps[int(it)] for it in chosen]
+        steps = [steps[int(item)] for item in chosen]
         found, rows = [], []
         tables = self._source.read_many(locations, [last[step] for step in steps])
         for step, data in zip(steps, tables, strict=True):
@@ -255,7 +255,7 @@ class Recording:
             return []
         values = self._source.read_many(locations, range(len(locations.step)))
         arrays = [_decode(value) for value in values]
-        return [bytes(it.ravel()[0]) for it in arrays if it is not None and it.size]
+        return [bytes(array.ravel()[0]) for array in arrays if array is not None and array.size]
 
 
 def _decode(data: bytes) -> NDArray[np.generic] | None:
@@ -326,7 +326,7 @@ class RecordingAlerts(Sequence[HealthAlert]):
     """All alerts of a recording in chronological order."""
 
     def __init__(self, alerts: Sequence[HealthAlert]) -> None:
-        self._alerts = sorted(alerts, key=lambda it: (it.step or 0, it.wall_time))
+        self._alerts = sorted(alerts, key=lambda item: (item.step or 0, item.wall_time))
 
     def __len__(self) -> int:
         return len(self._alerts)
@@ -335,7 +335,7 @@ class RecordingAlerts(Sequence[HealthAlert]):
         return self._alerts[index]
 
     def count_kinds(self) -> dict[str, int]:
-        return {kind.value: count for kind, count in Counter(it.kind for it in self).items()}
+        return {kind.value: count for kind, count in Counter(item.kind for item in self).items()}
 
 
 class RecordingAnalysis:
@@ -359,7 +359,7 @@ class RecordingAnalysis:
         return bad
 
     def _has_role(self, *roles: str) -> Bool:
-        result: Bool = np.array([it.role in roles for it in self._tensors], bool)
+        result: Bool = np.array([tensor.role in roles for tensor in self._tensors], bool)
         return result
 
     @cached_property
@@ -426,7 +426,7 @@ class RecordingAnalysis:
             return self._explain_non_finite(int(bad_steps[0]))
         order = [AlertKind.LOSS_SCALE, AlertKind.EXPLODING_GRADIENT, AlertKind.DEAD_UNITS]
         gradual = sorted(
-            alerts, key=lambda it: order.index(it.kind) if it.kind in order else len(order)
+            alerts, key=lambda item: order.index(item.kind) if item.kind in order else len(order)
         )
         return self._explain_gradual(gradual[0], len(alerts) - 1) if gradual else None
 
@@ -460,18 +460,18 @@ class RecordingAnalysis:
     def _explain_non_finite(self, row: int) -> RootCause:
         recording = self.recording
         step = int(recording.step[row])
-        report = next((it for it in recording.reports if it.step == step), None)
+        report = next((item for item in recording.reports if item.step == step), None)
         tensor = report.tensor if report is not None else self._locate_origin(row)
         watched = self._tensors[tensor]
         health = recording.health[row, tensor]
-        stack = [make_source_line(it) for it in report.stack] if report is not None else []
+        stack = [make_source_line(item) for item in report.stack] if report is not None else []
         source = stack[-1] if stack else make_source_line(watched.source)
         hint = self._find_growth(row, tensor) or find_hint(
             self._get_hint_type(watched), watched.role
         )
         text, code, args = make_translatable(hint) if hint is not None else ("", "", {})
         return RootCause(
-            kind=get_non_finite_kind(*(int(it) for it in health[1:4])),
+            kind=get_non_finite_kind(*(int(item) for item in health[1:4])),
             op_type=watched.type,
             op_name=watched.name,
             message=_make_message(report, watched, health, step),
@@ -486,7 +486,7 @@ class RecordingAnalysis:
             neg_inf=int(health[2]),
             pos_inf=int(health[3]),
             step=step,
-            inputs=tuple(self._describe_input(row, it) for it in watched.inputs),
+            inputs=tuple(self._describe_input(row, item) for item in watched.inputs),
             source=source if source.path else None,
             stack=tuple(stack),
             followers=len(self.alerts) - 1,
@@ -495,8 +495,8 @@ class RecordingAnalysis:
 
     def _get_hint_type(self, watched: WatchedTensor) -> str:
         """Return the type to find a hint for; JAX computes 1 / sqrt(x) for the gradient of sqrt."""
-        types = [self._tensors[it].type for it in watched.inputs]
-        if watched.type == "div" and types and all(it in ("sqrt", "pow") for it in types):
+        types = [self._tensors[item].type for item in watched.inputs]
+        if watched.type == "div" and types and all(type_ in ("sqrt", "pow") for type_ in types):
             return f"{types[0]} backward"
         return watched.type or watched.name
 
@@ -533,12 +533,12 @@ class RecordingAnalysis:
             return None
         norm = self.recording.get_stat("norm")[:row]
         rows = [
-            it
-            for it in (tensor, *self._tensors[tensor].inputs)
-            if self._tensors[it].role != "input"
+            item
+            for item in (tensor, *self._tensors[tensor].inputs)
+            if self._tensors[item].role != "input"
         ]
-        for it in rows:
-            values = norm[:, it]
+        for item in rows:
+            values = norm[:, item]
             known = np.flatnonzero(np.isfinite(values) & (values > 0))
             if len(known) < 2:
                 continue
@@ -550,7 +550,7 @@ class RecordingAnalysis:
                     "debugger.hint_growth",
                     'The norm of "{tensor}" grew from {first} to {last} between steps {begin} and '
                     "{end}. Lower the learning rate, warm it up, or clip gradients.",
-                    tensor=self._tensors[it].name,
+                    tensor=self._tensors[item].name,
                     first=f"{first:.3g}",
                     last=f"{last:.3g}",
                     begin=begin,
@@ -587,11 +587,11 @@ class RecordingAnalysis:
     def _iter_vanishing(self) -> Iterator[HealthAlert]:
         rows = [
             row
-            for row, it in enumerate(self._tensors)
-            if it.role == "gradient"
-            and it.of >= 0
-            and self._tensors[it.of].role == "parameter"
-            and len(it.shape) > 1
+            for row, tensor in enumerate(self._tensors)
+            if tensor.role == "gradient"
+            and tensor.of >= 0
+            and self._tensors[tensor.of].role == "parameter"
+            and len(tensor.shape) > 1
         ]
         if len(rows) < 2 or len(self.recording.step) < _MIN_STEPS:
             return
@@ -717,7 +717,7 @@ class RecordingAnalysis:
     def _without_skipped(self, rows: Int64) -> Int64:
         skipped = self.recording.skipped_steps
         return np.array(
-            [it for it in rows if int(self.recording.step[it]) not in skipped], np.int64
+            [row for row in rows if int(self.recording.step[row]) not in skipped], np.int64
         )
 
     def _make_alert(self, kind: AlertKind, row: int, tensor: int, message: Message) -> HealthAlert:
@@ -740,8 +740,8 @@ class RecordingAnalysis:
         )
 
     def _explain_gradual(self, alert: HealthAlert, followers: int) -> RootCause:
-        found = [it for it in self._tensors if it.name == alert.op_name]
-        source = next((make_source_line(it.source) for it in found if it.source.path), None)
+        found = [tensor for tensor in self._tensors if tensor.name == alert.op_name]
+        source = next((make_source_line(item.source) for item in found if item.source.path), None)
         if alert.kind == AlertKind.LOSS_SCALE:
             message = alert.message
         else:
@@ -792,7 +792,7 @@ def _make_message(
         return f"{report.message[:1].upper()}{report.message[1:]}."
     names = ("NaN", "-Inf", "+Inf")
     counts = " and ".join(
-        f"{it:,.0f} {name}" for it, name in zip(health[1:4], names, strict=True) if it
+        f"{item:,.0f} {name}" for item, name in zip(health[1:4], names, strict=True) if item
     )
     role = "gradient of " if watched.role == "gradient" else ""
     return f'Step {step}: {role}"{watched.name}" contains {counts} of {watched.size:,} values.'

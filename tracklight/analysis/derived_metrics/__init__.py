@@ -97,7 +97,11 @@ class DerivedLog:
 
         expression = parse_expression(metric.expression)
         runs = [run.name for run in self._source.runs()]
-        tags = {it.tag for it in self._source.shared_tags(runs) if it.kind is Kind.SCALAR}
+        tags = {
+            shared_tag.tag
+            for shared_tag in self._source.shared_tags(runs)
+            if shared_tag.kind is Kind.SCALAR
+        }
         if metric.name in tags:
             raise UsageError(
                 "derived.name_is_tag",
@@ -124,7 +128,11 @@ class DerivedLog:
         expression = self._get_expressions().get(tag)
         if expression is None:
             return None
-        keys = [(it.run, it.tag) for it in expression.references if it.run is not None]
+        keys = [
+            (reference.run, reference.tag)
+            for reference in expression.references
+            if reference.run is not None
+        ]
         return expression, *(self._source.last_points(keys) if keys else ())
 
     # ---- the methods of `Source` that are about scalars
@@ -136,7 +144,7 @@ class DerivedLog:
             return logged
         scalars = {info.tag for info in logged if info.kind is Kind.SCALAR}
         derived = self._compute([(run, name) for name in expressions if name not in scalars])
-        infos = [_make_tag_info(it, expressions[it.tag].text) for it in derived.values()]
+        infos = [_make_tag_info(item, expressions[item.tag].text) for item in derived.values()]
         return (*logged, *infos)
 
     def shared_tags(self, runs: Sequence[str]) -> tuple[SharedTag, ...]:
@@ -144,7 +152,7 @@ class DerivedLog:
         expressions = self._get_expressions()
         if not expressions:
             return logged
-        by_tag = {it.tag: it for it in logged if it.kind is Kind.SCALAR}
+        by_tag = {item.tag: item for item in logged if item.kind is Kind.SCALAR}
         baselines = self._list_baselines(expressions.values())
         derived = [
             shared
@@ -188,16 +196,16 @@ class DerivedLog:
         found = list(self._source.summaries(keys))
         derived = self._compute_missing(keys, found)
         return [
-            summarize(derived[key]) if key in derived else one
-            for key, one in zip(keys, found, strict=True)
+            summarize(derived[key]) if key in derived else item
+            for key, item in zip(keys, found, strict=True)
         ]
 
     def last_points(self, keys: Sequence[SeriesKey]) -> list[Point | None]:
         found = list(self._source.last_points(keys))
         derived = self._compute_missing(keys, found)
         return [
-            one if key not in derived else derived[key][-1] if len(derived[key]) else None
-            for key, one in zip(keys, found, strict=True)
+            item if key not in derived else derived[key][-1] if len(derived[key]) else None
+            for key, item in zip(keys, found, strict=True)
         ]
 
     def summary_columns(self, runs: Sequence[str], tag: str) -> SummaryColumns:
@@ -236,12 +244,15 @@ class DerivedLog:
     ) -> dict[SeriesKey, Series]:
         expressions = self._get_expressions()
         pairs = zip(keys, found, strict=True)
-        return self._compute([key for key, one in pairs if one is None and key[1] in expressions])
+        return self._compute([key for key, item in pairs if item is None and key[1] in expressions])
 
     def _list_baselines(self, expressions: Iterable[Expression]) -> frozenset[SeriesKey]:
         """Return the series of other runs that expressions refer to and that exist."""
         keys = [
-            (it.run, it.tag) for one in expressions for it in one.references if it.run is not None
+            (reference.run, reference.tag)
+            for expression in expressions
+            for reference in expression.references
+            if reference.run is not None
         ]
         found = self._source.last_points(keys) if keys else ()
         return frozenset(key for key, point in zip(keys, found, strict=True) if point is not None)
@@ -270,15 +281,22 @@ class DerivedLog:
             elif key[1] in expressions:
                 pending.append((key, expressions[key[1]]))
         inputs = self._read_inputs(
-            [(it.run or run, it.tag) for (run, _), one in pending for it in one.references]
+            [
+                (reference.run or run, reference.tag)
+                for (run, _), item in pending
+                for reference in item.references
+            ]
         )
         for key, expression in pending:
             run, name = key
-            origins = {(it.run, it.tag): (it.run or run, it.tag) for it in expression.references}
+            origins = {
+                (reference.run, reference.tag): (reference.run or run, reference.tag)
+                for reference in expression.references
+            }
             if all(origin in inputs for origin in origins.values()):
                 from tracklight.analysis.derived_metrics.expression import evaluate
 
-                points = evaluate(expression, {it: inputs[at] for it, at in origins.items()})
+                points = evaluate(expression, {item: inputs[at] for item, at in origins.items()})
                 series = results[key] = _make_series(run, name, points)
                 self._cached.put((*key, state), series, 32 * len(series) + 500)
         return results
@@ -333,7 +351,7 @@ def _make_series(run: str, tag: str, points: Points) -> Series:
 
 def _make_tag_info(series: Series, expression: str) -> TagInfo:
     first, last = (
-        [Stamp(it.step, it.wall_time) for it in (series[0], series[-1])]
+        [Stamp(item.step, item.wall_time) for item in (series[0], series[-1])]
         if len(series)
         else (None, None)
     )
@@ -364,11 +382,11 @@ def _share(
             inputs.append(logged[reference.tag])
     if not inputs:
         return None
-    others = [frozenset(it.runs) for it in inputs[1:]]
+    others = [frozenset(item.runs) for item in inputs[1:]]
     runs = tuple(run for run in inputs[0].runs if all(run in other for other in others))
     if not runs:
         return None
-    fewest = min(inputs, key=lambda it: it.count)
+    fewest = min(inputs, key=lambda item: item.count)
     return SharedTag(
         name, "scalars", Kind.SCALAR, runs, fewest.count - fewest.overwritten, 0,
         fewest.first, fewest.last, "", f"`{expression.text}`",

@@ -137,7 +137,7 @@ def expand(expression: Expression, definitions: Mapping[str, Expression]) -> Exp
     def replace_names(node: Node, run: str | None, outer: tuple[str, ...], offset: int) -> Node:
         nonlocal replaced
         if isinstance(node, Operation):
-            arguments = (replace_names(it, run, outer, offset) for it in node.arguments)
+            arguments = (replace_names(argument, run, outer, offset) for argument in node.arguments)
             return Operation(node.name, tuple(arguments))
         if not isinstance(node, TagReference):
             return node
@@ -386,12 +386,13 @@ def join(series: Sequence[Points]) -> list[Points]:
         if not np.array_equal(steps, other.step):
             steps = np.intersect1d(steps, other.step, assume_unique=True)
     taken = [
-        it if len(it) == len(steps) else it.take(np.searchsorted(it.step, steps)) for it in series
+        item if len(item) == len(steps) else item.take(np.searchsorted(item.step, steps))
+        for item in series
     ]
     wall_time = taken[0].wall_time
     for other in taken[1:]:
         wall_time = np.maximum(wall_time, other.wall_time)
-    return [Points(it.step, wall_time, it.value) for it in taken]
+    return [Points(item.step, wall_time, item.value) for item in taken]
 
 
 def _ema(points: Points, weight: float) -> Points:
@@ -476,8 +477,10 @@ def _takes_weight(arguments: Sequence[Node]) -> bool:
 
 
 def _takes_tag_and_run(arguments: Sequence[Node]) -> bool:
-    is_valid = len(arguments) == 2 and all(isinstance(it, TagReference) for it in arguments)
-    return is_valid and all(getattr(it, "run", None) is None for it in arguments)
+    is_valid = len(arguments) == 2 and all(
+        isinstance(argument, TagReference) for argument in arguments
+    )
+    return is_valid and all(getattr(argument, "run", None) is None for argument in arguments)
 
 
 FUNCTIONS = {

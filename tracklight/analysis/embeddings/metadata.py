@@ -514,5 +514,7 @@ class LabelSearcher:
     def _get_index(self, column: LabelColumn) -> LabelIndex:
         # The cached entry holds the column, so that its id() is not reused meanwhile.
         return self._indexes.get_or_build(
-            id(column), lambda: (column, LabelIndex(column.values)), lambda it: 3 * len(it[1].text)
+            id(column),
+            lambda: (column, LabelIndex(column.values)),
+            lambda item: 3 * len(item[1].text),
         )[1]

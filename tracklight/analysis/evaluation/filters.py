@@ -393,7 +393,7 @@ class _Parser:
             found = [Comparison(name, symbol, self.parse_literal())]
         else:
             return None
-        is_known = all(each.symbol == "=" or type(each.value) is float for each in found)
+        is_known = all(item.symbol == "=" or type(item.value) is float for item in found)
         return found if is_known else None
 
     def _parse_in(self, name: str) -> Node:

@@ -468,7 +468,9 @@ def reduce_points(points: Points, reduction: MetricReduction) -> ValueAtStep:
     if reduction.kind in ("min", "max"):
         finite = [point for point in points if math.isfinite(point[1])]
         if finite:
-            step, value = (min if reduction.kind == "min" else max)(finite, key=lambda it: it[1])
+            step, value = (min if reduction.kind == "min" else max)(
+                finite, key=lambda item: item[1]
+            )
             return value, float(step)
     elif reduction.kind == "step":
         points = tuple(point for point in points if point[0] <= reduction.step)
@@ -540,7 +542,7 @@ def group_sessions(sessions: Sequence[Session]) -> SessionGroups:
     """
     keys = dict.fromkeys((session.study, session.group) for session in sessions)
     index_of = {key: index for index, key in enumerate(keys)}
-    group_of = np.array([index_of[it.study, it.group] for it in sessions], np.int64)
+    group_of = np.array([index_of[item.study, item.group] for item in sessions], np.int64)
     counts = Counter(group for _, group in keys)
     names = [group if counts[group] == 1 else f"{study}/{group}" for study, group in keys]
     return SessionGroups(names, group_of)

@@ -90,7 +90,7 @@ class SessionSnapshot:
         return replace(
             self,
             sessions=sessions,
-            labels=[it.removeprefix(f"{folder}/") for it in names],
+            labels=[item.removeprefix(f"{folder}/") for item in names],
             hparams=build_hparam_columns(sessions, experiments),
             metrics=metrics,
             row_revisions=self.row_revisions[rows],
@@ -239,7 +239,7 @@ class SessionStore:
         used = {*study_of.values()}
         studies = tuple(study for study in listed.studies if study.name in used)
         if (sessions, studies) != (before.sessions, before.studies):
-            experiments = [it for study in studies for it in study.experiments]
+            experiments = [experiment for study in studies for experiment in study.experiments]
             hparams = _keep_order(before.hparams, build_hparam_columns(sessions, experiments))
         metric_runs = add_stored_metrics(list_metric_runs(self._context, assigned), listed.stored)
         metrics = list_metrics(metric_runs, studies, study_of)

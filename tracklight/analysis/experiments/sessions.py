@@ -266,7 +266,7 @@ class SessionReader:
         problems = []
         cached, self._files = self._files, {}
         for directory, own in files.items():
-            for file in sorted(own, key=lambda one: rank_filename(os.path.basename(one.path))):
+            for file in sorted(own, key=lambda item: rank_filename(os.path.basename(item.path))):
                 values = cached[file] if file in cached else self._parse_file(file)
                 self._files[file] = values
                 if isinstance(values, Message):

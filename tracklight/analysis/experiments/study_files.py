@@ -389,7 +389,7 @@ class StudyFileReader:
         studies = {f"{folder.name}/{study.name}": study for study in contents.studies}
         return StudyContents(
             tuple(replace(study, name=path) for path, study in studies.items()),
-            tuple(_describe_unreadable(folder.name, it) for it in contents.problems),
+            tuple(_describe_unreadable(folder.name, item) for item in contents.problems),
         )
 
     def _read_keras_tuner(self, folder: _Folder) -> StudyContents:
@@ -429,7 +429,7 @@ class StudyFileReader:
         statuses: dict[str, Status] = {}
         experiment = Experiment()
         states = [file for file in folder.files if is_ray_state(os.path.basename(file.path))]
-        for file in sorted(states, key=lambda it: it.path)[-1:]:
+        for file in sorted(states, key=lambda item: item.path)[-1:]:
             try:
                 with self._log.fetch_study_file(file) as path:
                     statuses, experiment = read_ray_state(path)
@@ -476,8 +476,8 @@ def _group_files(files: Iterable[StudyFile]) -> list[_Folder]:
         else:
             groups[_get_display_path(file)].append(file)
     return [
-        _Folder(name, tuple(sorted(own, key=lambda it: natural_key(it.path))))
-        for name, own in sorted(groups.items(), key=lambda it: natural_key(it[0]))
+        _Folder(name, tuple(sorted(own, key=lambda item: natural_key(item.path))))
+        for name, own in sorted(groups.items(), key=lambda item: natural_key(item[0]))
     ]
 
 

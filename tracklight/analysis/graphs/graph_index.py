@@ -513,8 +513,8 @@ class TextIndex:
         for node in range(len(self._hierarchy.graph)):
             details = self._hierarchy.graph.describe(node)
             outputs = details.outputs
-            texts["shape"].append(" ".join(format_shape(it.shape) for it in outputs))
-            texts["dtype"].append(" ".join({it.dtype: None for it in outputs}).lower())
+            texts["shape"].append(" ".join(format_shape(output.shape) for output in outputs))
+            texts["dtype"].append(" ".join({output.dtype: None for output in outputs}).lower())
             texts["device"].append(details.device.lower())
             texts["attribute"].append("\n".join(_iter_attribute_texts(details)).lower())
         return texts

@@ -207,7 +207,7 @@ class NodeColumns:
         start, size = self.spans[node].tolist()
         try:
             message = proto.parse("NodeDef", self.data[start : start + size])
-            tensors = [it.value.tensor for it in message.attr if it.key == b"value"]
+            tensors = [item.value.tensor for item in message.attr if item.key == b"value"]
             array = decode_tensor(tensors[0]) if tensors else np.zeros(0)
         except FormatError:
             return {}

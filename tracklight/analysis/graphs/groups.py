@@ -391,8 +391,8 @@ def _keep_main_paths(
     for hub in sorted(hubs, key=lambda index: -len(inputs[index]) - len(readers[index])):
         is_inner = bool(inputs[hub] and readers[hub])
         is_boundary = group.children[hub].kind in ("input", "output")
-        loses_input = any(len(inputs[it]) == 1 for it in readers[hub] - {_OUTSIDE})
-        loses_reader = any(len(readers[it]) == 1 for it in inputs[hub] - {_OUTSIDE})
+        loses_input = any(len(inputs[item]) == 1 for item in readers[hub] - {_OUTSIDE})
+        loses_reader = any(len(readers[item]) == 1 for item in inputs[hub] - {_OUTSIDE})
         if is_inner or is_boundary or loses_input or loses_reader:
             roles[hub] = ""
             continue

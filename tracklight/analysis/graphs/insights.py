@@ -217,7 +217,7 @@ def _has_equal_shapes(subgraph: Subgraph, data_flow: DataFlow, rank: int) -> boo
     """Return whether all summands have the same shape; adding a bias or mask does not count."""
     edges = data_flow.get_input_edges(rank)[:_MAX_INPUTS]
     tensors = [subgraph.tensors.find_edge_tensor(edge) for edge in edges]
-    shapes = {it.shape for it in tensors if it is not None and it.shape is not None}
+    shapes = {tensor.shape for tensor in tensors if tensor is not None and tensor.shape is not None}
     return len(shapes) <= 1
 
 

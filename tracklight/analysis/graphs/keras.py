@@ -166,7 +166,7 @@ class _Model:
             )
         self.config: Json = model["config"]
         self.scope = scope
-        layers = [it for it in as_list(self.config.get("layers")) if isinstance(it, dict)]
+        layers = [item for item in as_list(self.config.get("layers")) if isinstance(item, dict)]
         if not layers and depth == 0:
             layers = list(iter_nested_layers(self.config, 0)) or [model]
         self.is_sequential = model.get("class_name") == "Sequential"
@@ -276,7 +276,7 @@ def _describe(node: _Node) -> NodeDetails:
         attributes["calls"] = str(node.calls)
     dtype = get_layer_dtype(config)
     outputs = tuple(
-        TensorSpec(it.dtype or dtype, it.shape) for it in _order_outputs(node.outputs)
+        TensorSpec(item.dtype or dtype, item.shape) for item in _order_outputs(node.outputs)
     ) or infer_outputs(node.layer)
     return NodeDetails(outputs, attributes, parameters=count_parameters(node.layer) or 0)
 
@@ -290,7 +290,9 @@ def _format_value(value: Any) -> str:
 
 def _order_outputs(outputs: dict[str, TensorSpec]) -> tuple[TensorSpec, ...]:
     """Order outputs by number; outputs that no layer reads are unknown."""
-    by_number = {int(key): it for key, it in outputs.items() if key.isdecimal() and len(key) < 4}
+    by_number = {
+        int(key): item for key, item in outputs.items() if key.isdecimal() and len(key) < 4
+    }
     return tuple(
         by_number.get(number, TensorSpec("", None))
         for number in range(max(by_number, default=-1) + 1)

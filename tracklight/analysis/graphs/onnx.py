@@ -63,7 +63,7 @@ def parse_onnx(data: bytes) -> Graph:
     """
     model = parse_onnx_model(data)
     functions: dict[str, Graph] = {}
-    known = {(it.domain, it.name): _get_function_name(it) for it in model.functions}
+    known = {(item.domain, item.name): _get_function_name(item) for item in model.functions}
     for function in model.functions:
         builder = _GraphBuilder(function, known, functions, depth=1)
         functions[_get_function_name(function)] = builder.build()
@@ -116,9 +116,9 @@ class _GraphBuilder:
         initializers = {tensor.name: tensor for tensor in graph.initializers}
         start, end = (ARGUMENT, RESULT) if depth else (INPUT, OUTPUT)
         inputs = [
-            self._make_node(it.name, start, outputs=[it.name])
-            for it in graph.inputs
-            if it.name not in initializers
+            self._make_node(item.name, start, outputs=[item.name])
+            for item in graph.inputs
+            if item.name not in initializers
         ]
         produced = {name for node in [*inputs, *operations] for name in node.outputs}
         self.captured = list(_iter_missing(operations, graph, produced | set(initializers)))
@@ -128,7 +128,7 @@ class _GraphBuilder:
             *inputs,
             *self._make_initializers(initializers.values(), operations),
             *operations,
-            *(self._make_node(it.name, end, inputs=[it.name]) for it in graph.outputs),
+            *(self._make_node(output.name, end, inputs=[output.name]) for output in graph.outputs),
         ]
 
     def build(self) -> Graph:
@@ -170,7 +170,7 @@ class _GraphBuilder:
         outputs = [decode_text(name) for name in message.output]
         label = decode_text(message.name).strip("/") or "".join(outputs[:1]) or f"{op}_{index}"
         name = self._names.make_unique(join_scopes(get_module_scope(message), label))
-        node = _Node(name, op, [decode_text(it) for it in message.input], outputs, message)
+        node = _Node(name, op, [decode_text(item) for item in message.input], outputs, message)
         function = self._known.get((decode_text(message.domain), op))
         subgraphs = self._make_subgraphs(node, message)
         node.functions = (*([function] if function else []), *subgraphs)
@@ -207,11 +207,14 @@ class _GraphBuilder:
     def _describe(self, node: _Node) -> NodeDetails:
         tensors = (self._tensors.get(name) for name in node.outputs or node.inputs[:1])
         outputs = tuple(
-            TensorSpec(it.dtype, it.shape) if it else TensorSpec("", None) for it in tensors
+            TensorSpec(tensor.dtype, tensor.shape) if tensor else TensorSpec("", None)
+            for tensor in tensors
         )
         if node.message is None:
             return NodeDetails(outputs, parameters=node.parameters)
-        attributes = {decode_text(it.name): format_attribute(it) for it in node.message.attribute}
+        attributes = {
+            decode_text(item.name): format_attribute(item) for item in node.message.attribute
+        }
         if node.message.domain:
             attributes["domain"] = decode_text(node.message.domain)
         source = get_source(node.message)

@@ -229,12 +229,12 @@ def _is_meta_graph(data: bytes) -> bool:
     a graph starts with its name, the first function of a library with its signature, a message.
     """
     try:
-        field = next(it for it in iter_fields(data, 0, len(data)) if it.number == 2)
+        field = next(item for item in iter_fields(data, 0, len(data)) if item.number == 2)
         node = next(iter_fields(data, field.start, field.end))
         name = next(iter_fields(data, node.start, node.end))
     except (FormatError, StopIteration):
         return False
-    numbers = {it.number for it in (field, node, name) if it.wire_type == LENGTH_DELIMITED}
+    numbers = {item.number for item in (field, node, name) if item.wire_type == LENGTH_DELIMITED}
     text = data[name.start : name.end].decode("utf-8", "replace")
     return numbers == {1, 2} and text.isprintable()
 
@@ -449,7 +449,10 @@ def _iter_archive(data: bytes) -> Pairs:
         yield PRODUCER, f"PyTorch {description.get('torch_version', '')}".strip()
         schema = description.get("schema_version", {})
         yield "schema_version", f"{schema['major']}.{schema['minor']}"
-        yield "opset", ", ".join(f"{key} v{it}" for key, it in description["opset_version"].items())
+        yield (
+            "opset",
+            ", ".join(f"{key} v{item}" for key, item in description["opset_version"].items()),
+        )
     elif is_torchscript(archive):
         yield FORMAT, "TorchScript"
         member = archive.find("version")

@@ -82,8 +82,8 @@ def summarize_graph(graph: Graph) -> GraphSummary:
         depth=max((name.count("/") + 1 for name in graph.names), default=0),
         functions=len(graph.functions),
         ops=dict(Counter(graph.ops).most_common()),
-        parameters=sum(it.parameters for it in details),
-        largest=tuple(nlargest(_MAX_SUMMARY_TENSORS, tensors, key=lambda it: it.count)),
+        parameters=sum(detail.parameters for detail in details),
+        largest=tuple(nlargest(_MAX_SUMMARY_TENSORS, tensors, key=lambda item: item.count)),
         problems=tuple(map(str, graph.problems)),
     )
 
@@ -100,7 +100,9 @@ def iter_summary_lines(summary: GraphSummary) -> Iterator[str]:
     if summary.ops:
         yield f"operations: {_format_ops(summary.ops)}"
     if summary.largest:
-        tensors = (f"{it.name} {it.dtype} {it.shape}".replace("  ", " ") for it in summary.largest)
+        tensors = (
+            f"{item.name} {item.dtype} {item.shape}".replace("  ", " ") for item in summary.largest
+        )
         yield f"largest tensors: {', '.join(tensors)}"
     yield from summary.problems
 
@@ -248,8 +250,10 @@ def _iter_profile_scales(
         return
     names = hierarchy.graph.names
     executions = [profile.get(names[node]) for node in hierarchy.node_by_rank.tolist()]
-    times = [nan if it is None else it.duration_us for it in executions]
-    memory = [nan if it is None else float(it.memory_bytes) for it in executions]
+    times = [nan if execution is None else execution.duration_us for execution in executions]
+    memory = [
+        nan if execution is None else float(execution.memory_bytes) for execution in executions
+    ]
     yield NumberScale("time", "us", np.array(times))
     yield NumberScale("memory", "bytes", np.array(memory))
 

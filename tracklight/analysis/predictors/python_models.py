@@ -256,7 +256,7 @@ def make_categories(rows: Any, booster: Any) -> Any:
     known = {}
     if hasattr(booster, "get_categories"):  # XGBoost 3.1
         known = dict(booster.get_categories(export_to_arrow=True).to_arrow() or ())
-    for name in [each for each in rows if types.get(each) == "c"]:
+    for name in [row for row in rows if types.get(row) == "c"]:
         column = rows[name]
         if known.get(name) is None:
             rows[name] = column.astype("category")
@@ -389,7 +389,7 @@ class OnnxPredictor(Predictor):
         self._session = session
         self._output: Output = output
         outputs = [tensor.name for tensor in session.get_outputs()]
-        preferred = [each for each in outputs if "prob" in each.lower() or "score" in each.lower()]
+        preferred = [item for item in outputs if "prob" in item.lower() or "score" in item.lower()]
         self._output_name = preferred[0] if preferred else outputs[-1]
 
     def call(self, table: DataTable) -> Any:

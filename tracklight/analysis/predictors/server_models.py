@@ -293,7 +293,7 @@ class ServingGrpcPredictor(Predictor):
         request.input.example_list.CopyFrom(examples)
         response = self._request("Classify", request, "ClassificationResponse")
         rows = [
-            [(decode_text(each.label), each.score) for each in row.classes]
+            [(decode_text(class_.label), class_.score) for class_ in row.classes]
             for row in response.result.classifications
         ]
         return order_classes(rows, self)

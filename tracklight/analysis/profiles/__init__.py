@@ -333,14 +333,14 @@ def attribute_time(start: Int64, end: Int64, kind: Int64, spans: Int64, kinds: i
     """
     time = np.zeros((len(spans), kinds), np.int64)
     covered, covered_ps = np.empty((0, 2), np.int64), np.zeros(len(spans), np.int64)
-    for each in reversed(range(kinds)):
-        mask = kind == each
+    for item in reversed(range(kinds)):
+        mask = kind == item
         if mask.any():
             # What the kind adds to the time that higher ones cover.
             covered = union_intervals([covered, merge_spans(start[mask], end[mask])])
             known_ps = covered_ps
             covered_ps = measure_coverage(covered[:, 0], covered[:, 1], spans)
-            time[:, each] = covered_ps - known_ps
+            time[:, item] = covered_ps - known_ps
     return time
 
 

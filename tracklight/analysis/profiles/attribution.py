@@ -72,8 +72,8 @@ def pair_launches(trace: Trace) -> EventPairs:
         on_device = trace.on_device[events]
         pairs.append(_pair(events, ids, ~on_device, on_device))
     return EventPairs(
-        np.concatenate([each.source for each in pairs]),
-        np.concatenate([each.target for each in pairs]),
+        np.concatenate([pair.source for pair in pairs]),
+        np.concatenate([pair.target for pair in pairs]),
     )
 
 
@@ -417,16 +417,16 @@ def match_kernels(
         instructions: The instructions that the graph runs, in program order.
         by_kernel_name: Instructions by the name of the kernel that XLA generated for them.
     """
-    active = [each for each in instructions if each.opcode not in _NO_KERNEL_OPCODES]
-    generated = [each for each in active if each.opcode != "custom-call"]
+    active = [item for item in instructions if item.opcode not in _NO_KERNEL_OPCODES]
+    generated = [item for item in active if item.opcode != "custom-call"]
     own = [at for at, kernel in enumerate(kernels) if kernel.name in by_kernel_name]
     own.sort(key=lambda at: kernels[at].node)
     result: list[HloInstruction | None] = [None] * len(kernels)
-    copies = [each for each in generated if each.opcode == "copy"]
+    copies = [item for item in generated if item.opcode == "copy"]
     if len(own) == len(generated) - len(copies):
-        generated = [each for each in generated if each.opcode != "copy"]
+        generated = [item for item in generated if item.opcode != "copy"]
     if len(own) != len(generated) or not _have_same_names(
-        [kernels[at].name for at in own], [each.name for each in generated]
+        [kernels[at].name for at in own], [item.name for item in generated]
     ):
         return _match_unique_names(kernels, by_kernel_name)
     for at, instruction in zip(own, generated, strict=True):
@@ -445,7 +445,7 @@ def _match_library_calls(
     A call may run several kernels. Between two generated kernels run the kernels of the calls
     between their instructions.
     """
-    calls = [each for each in active if each.opcode == "custom-call"]
+    calls = [item for item in active if item.opcode == "custom-call"]
     others = [
         at
         for at, kernel in enumerate(kernels)
@@ -458,11 +458,11 @@ def _match_library_calls(
         return
     calls_before: dict[int, list[HloInstruction]] = {}
     pending: list[HloInstruction] = []
-    for each in active:
-        if each.opcode == "custom-call":
-            pending.append(each)
+    for item in active:
+        if item.opcode == "custom-call":
+            pending.append(item)
         else:
-            calls_before[each.id] = pending
+            calls_before[item.id] = pending
             pending = []
     order = sorted(range(len(kernels)), key=lambda at: kernels[at].start_ps)
     for is_known, run in groupby(order, key=lambda at: result[at] is not None):
@@ -548,11 +548,11 @@ def collect_gap_frames(trace: Trace, known: Bool, spans: Int64) -> GapFrames:
     positions = _locate_innermost(starts, ends, times.ravel())
     weights: Counter[int] = Counter()
     by_name: Counter[int] = Counter()
-    for position, each in zip(positions.tolist(), weight.tolist(), strict=True):
+    for position, item in zip(positions.tolist(), weight.tolist(), strict=True):
         if position >= 0:
             frame = int(frames[position])
-            weights[frame] += each
-            by_name[int(trace.name[frame])] += each
+            weights[frame] += item
+            by_name[int(trace.name[frame])] += item
     total = int(weight.sum())
     if not total or not weights:
         return GapFrames(0.0, -1)

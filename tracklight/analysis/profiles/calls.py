@@ -579,7 +579,7 @@ def _mask_tracks(trace: Trace, tracks: set[int]) -> Bool:
 
 
 def _mask_name(trace: Trace, name: str) -> Bool:
-    return trace.match_names(lambda each: _STEP_NUMBER.sub("", each) == name)
+    return trace.match_names(lambda item: _STEP_NUMBER.sub("", item) == name)
 
 
 def _build_device_tree(

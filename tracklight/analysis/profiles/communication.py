@@ -139,7 +139,7 @@ class _CollectiveArgs:
 
     def _collect(self, events: Int64, values: Sequence[int | str]) -> dict[int, int | str]:
         pairs = zip(events.tolist(), values, strict=True)
-        return {self._position[event]: it for event, it in pairs if event in self._position}
+        return {self._position[event]: item for event, item in pairs if event in self._position}
 
     def get_text(self, key: str, at: int) -> str:
         return str(self._texts[key].get(at, ""))

@@ -100,7 +100,10 @@ def parse_op_name(name: str) -> Op | None:
     """Return the op that an event name of TensorFlow, tf.data or JAX stands for, if any."""
     left, colon, right = name.partition(":")
     if not colon:
-        copy = next((each for each in _COPY_NAMES if left.lower().startswith(each.lower())), None)
+        copy = next(
+            (copy_name for copy_name in _COPY_NAMES if left.lower().startswith(copy_name.lower())),
+            None,
+        )
         return Op(name, copy) if copy else None
     if left == "Iterator":
         return Op(name, "Dataset")
@@ -216,8 +219,8 @@ def _format_shapes(input_dims: str) -> str:
 
 def _iter_sizes(shape: object) -> Iterator[object]:
     """Yield the sizes of a shape, or the shapes of a list of tensors."""
-    for each in shape if isinstance(shape, list) else ():
-        yield "(" + "x".join(map(str, each)) + ")" if isinstance(each, list) else each
+    for item in shape if isinstance(shape, list) else ():
+        yield "(" + "x".join(map(str, item)) + ")" if isinstance(item, list) else item
 
 
 def _assign_kernels(trace: Trace, builder: EventOpsBuilder) -> None:
@@ -335,7 +338,7 @@ def _measure_times(trace: Trace, event_ops: EventOps) -> tuple[Int64, dict[OpSid
     self_ps = trace.duration_ps.copy()
     event_side = np.array([*event_ops.sides, -1], np.int64)[event_ops.op_index]
     nests = np.array(
-        [not each.is_device or each.name in TPU_OP_LINES for each in trace.tracks], bool
+        [not track.is_device or track.name in TPU_OP_LINES for track in trace.tracks], bool
     )
     for side in OpSide:
         # Kernels of a stream overlap but do not nest.
@@ -358,8 +361,8 @@ def _measure_idle(trace: Trace, events: Int64) -> int:
     devices = sorted({track.device for track in trace.tracks})
     device = np.array([devices.index(track.device) for track in trace.tracks])[trace.track[events]]
     idle = []
-    for each in np.flatnonzero(np.bincount(device)).tolist():
-        own = events[device == each]
+    for item in np.flatnonzero(np.bincount(device)).tolist():
+        own = events[device == item]
         start, end = trace.start_ps[own], trace.end_ps[own]
         busy_ps = measure_intervals(merge_spans(start, end))
         idle.append(int(end.max() - start.min()) - busy_ps)

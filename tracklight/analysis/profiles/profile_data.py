@@ -341,11 +341,11 @@ class ProfileData:
         return ProfileTable({
             "name": _make_texts([row.name for row in rows]),
             "op": _make_texts([row.op.name for row in rows]),
-            "grid": _make_texts([",".join(map(str, each.grid)) for each in launches]),
-            "block": _make_texts([",".join(map(str, each.block)) for each in launches]),
-            "registers": np.array([each.registers for each in launches], np.int64),
-            "shared_bytes": np.array([each.shared_bytes for each in launches], np.int64),
-            "occupancy_percent": _make_floats([each.occupancy for each in launches]),
+            "grid": _make_texts([",".join(map(str, launch.grid)) for launch in launches]),
+            "block": _make_texts([",".join(map(str, launch.block)) for launch in launches]),
+            "registers": np.array([launch.registers for launch in launches], np.int64),
+            "shared_bytes": np.array([launch.shared_bytes for launch in launches], np.int64),
+            "occupancy_percent": _make_floats([launch.occupancy for launch in launches]),
             "tensor_cores": _make_texts(
                 [TensorCoreUse(row.tensor_cores).name.lower() for row in rows]
             ),
@@ -390,7 +390,7 @@ class ProfileData:
             "peak_ms": _to_ms(np.array([peak.time_ps for peak in peaks], np.int64)),
             "capacity_bytes": _make_floats(capacity),
             "reserved_bytes": np.full(len(rows), nan),
-            "lifetime_peak_bytes": _make_floats([nan if it < 0 else it for it in lifetime]),
+            "lifetime_peak_bytes": _make_floats([nan if item < 0 else item for item in lifetime]),
             "leaked_bytes": _make_floats([sum(leak.bytes for leak in row.leaks) for row in rows]),
         })  # fmt: skip
 

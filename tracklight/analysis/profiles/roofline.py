@@ -130,7 +130,7 @@ def _count_flops(program: XlaProgram, instruction: HloInstruction, depth: int) -
         return 0.0
     if instruction.opcode == "fusion":
         fused = iter_fused_instructions(program, instruction)
-        return sum(_count_flops(program, each, depth + 1) for each in fused)
+        return sum(_count_flops(program, item, depth + 1) for item in fused)
     kind = classify_instruction(program, instruction)
     if kind == MATMUL:
         return _count_matmul_flops(program, instruction)
@@ -190,7 +190,7 @@ def _parse_contracted(config: str) -> tuple[int, ...] | None:
 
 def _get_operand_shapes(program: XlaProgram, instruction: HloInstruction) -> list[HloShape]:
     operands = (program.by_id.get(id) for id in instruction.operands)
-    return [each.shape for each in operands if each is not None]
+    return [operand.shape for operand in operands if operand is not None]
 
 
 class InstructionTime(NamedTuple):
@@ -574,15 +574,15 @@ def combine_peaks(precisions: Sequence[PrecisionRate]) -> float | None:
 
     Each takes as long as at its own peak. None if one of the peaks is unknown.
     """
-    peaks = [each.peak_flops_per_s for each in precisions]
+    peaks = [precision.peak_flops_per_s for precision in precisions]
     if len(peaks) == 1:
         return peaks[0]
     seconds = 0.0
-    for each in precisions:
-        if each.peak_flops_per_s is None:
+    for precision in precisions:
+        if precision.peak_flops_per_s is None:
             return None
-        seconds += each.flops_per_s / each.peak_flops_per_s
-    return sum(each.flops_per_s for each in precisions) / seconds if seconds else None
+        seconds += precision.flops_per_s / precision.peak_flops_per_s
+    return sum(precision.flops_per_s for precision in precisions) / seconds if seconds else None
 
 
 def measure_flops(
@@ -620,7 +620,9 @@ def measure_flops(
     first = next(iter(flops))
     others = sum(point.flops for point in points) - sum(point.flops for point in counted)
     flops[first] += others
-    return {precision: each for precision, each in flops.items() if each or precision == first}
+    return {
+        precision: element for precision, element in flops.items() if element or precision == first
+    }
 
 
 def _count_kernels(

@@ -180,7 +180,11 @@ def _get_type(duckdb_type: str) -> ColumnType:
     if duckdb_type == "BOOLEAN":
         return "bool"
     is_nested = duckdb_type.endswith("]") or duckdb_type.startswith(("STRUCT", "MAP", "INTERVAL"))
-    return "number" if not is_nested and any(it in duckdb_type for it in _NUMBER_TYPES) else "text"
+    return (
+        "number"
+        if not is_nested and any(number_type_ in duckdb_type for number_type_ in _NUMBER_TYPES)
+        else "text"
+    )
 
 
 def _make_error(kind: str, reason: str) -> UsageError:

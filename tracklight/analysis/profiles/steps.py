@@ -347,7 +347,7 @@ def _make_single_step(trace: Trace) -> Steps:
 
 
 def _select_named(trace: Trace, name: str) -> Int64:
-    return np.flatnonzero(trace.match_names(lambda each: each == name))
+    return np.flatnonzero(trace.match_names(lambda item: item == name))
 
 
 def _select_device_steps(trace: Trace) -> Int64:

@@ -449,7 +449,7 @@ def align_device_clocks(trace: Trace) -> Trace:
         shift_ps = _compute_shift(_measure_launch_delays(trace, mask))
         if shift_ps:
             start = start + np.where(mask, shift_ps, 0)
-            counters = [_shift_counter(it, shift_ps, process) for it in counters]
+            counters = [_shift_counter(counter, shift_ps, process) for counter in counters]
             offset = format_ms(abs(shift_ps) / PS_PER_MS)
             problems.append(_describe_shift(process, offset, is_behind=shift_ps > 0))
     if start is trace.start_ps:
@@ -458,7 +458,9 @@ def align_device_clocks(trace: Trace) -> Trace:
     return replace(
         trace,
         start_ps=start - base_ps,
-        counters=tuple(it._replace(times_ps=it.times_ps - base_ps) for it in counters),
+        counters=tuple(
+            counter._replace(times_ps=counter.times_ps - base_ps) for counter in counters
+        ),
         problems=tuple(problems),
     )
 

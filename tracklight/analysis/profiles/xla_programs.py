@@ -81,7 +81,7 @@ class XlaProgram:
 
     def __init__(self, module: HloModule) -> None:
         self.module = module
-        self.computations = {each.id: each for each in module.computations}
+        self.computations = {computation.id: computation for computation in module.computations}
 
     @property
     def entry(self) -> HloComputation | None:
@@ -90,23 +90,27 @@ class XlaProgram:
     @cached_property
     def instructions(self) -> dict[str, HloInstruction]:
         """All instructions by name."""
-        return {each.name: each for each in self.iter_instructions()}
+        return {instruction.name: instruction for instruction in self.iter_instructions()}
 
     @cached_property
     def by_id(self) -> dict[int, HloInstruction]:
         """All instructions by id, which is unique in the program."""
-        return {each.id: each for each in self.iter_instructions()}
+        return {instruction.id: instruction for instruction in self.iter_instructions()}
 
     @cached_property
     def executed(self) -> dict[str, HloInstruction]:
         """Instructions by name that run on their own, not as part of a fusion."""
         computations = iter_executed_computations(self.module)
-        return {each.name: each for it in computations for each in it.instructions}
+        return {
+            instruction.name: instruction
+            for computation in computations
+            for instruction in computation.instructions
+        }
 
     @cached_property
     def by_kernel_name(self) -> dict[str, HloInstruction]:
         """Executed instructions by the name of the kernel that XLA generates for them."""
-        return {_NAME_SEPARATORS.sub("_", name): each for name, each in self.executed.items()}
+        return {_NAME_SEPARATORS.sub("_", name): item for name, item in self.executed.items()}
 
     @cached_property
     def scheduled(self) -> list[HloInstruction]:
@@ -116,7 +120,7 @@ class XlaProgram:
     @cached_property
     def library_matmuls(self) -> list[HloInstruction]:
         """Matrix products that call a library such as cuBLAS, in execution order."""
-        return [each for each in self.scheduled if _MATMUL_TARGET.search(each.target)]
+        return [item for item in self.scheduled if _MATMUL_TARGET.search(item.target)]
 
     def get_source(self, instruction: HloInstruction) -> str:
         """Return file and line in the user's program; empty if unknown."""
@@ -236,10 +240,10 @@ class _InstructionMapper:
             for event in events.tolist()
         ]
         outside = {op.rpartition("::")[2] for op in labeled}
-        inside = [each for each in program.scheduled if each.name not in outside]
+        inside = [item for item in program.scheduled if item.name not in outside]
         return [
-            -1 if each is None else self._add_instruction(InstructionRef(program, each))
-            for each in match_kernels(kernels, inside, program.by_kernel_name)
+            -1 if item is None else self._add_instruction(InstructionRef(program, item))
+            for item in match_kernels(kernels, inside, program.by_kernel_name)
         ]
 
     def add_library_matmuls(self) -> None:
@@ -250,7 +254,10 @@ class _InstructionMapper:
             if program is None or len(program.library_matmuls) != len(events):
                 continue
             if program.module.id not in instances:
-                refs = [InstructionRef(program, each) for each in program.library_matmuls]
+                refs = [
+                    InstructionRef(program, library_matmul)
+                    for library_matmul in program.library_matmuls
+                ]
                 added = [self._add_instruction(ref) for ref in refs]
                 instances[program.module.id] = np.array(added)
             self._append(events, instances[program.module.id])
@@ -310,7 +317,7 @@ def group_runs(trace: Trace, instructions: InstructionMap) -> Int64:
     events, index, refs = instructions
     execution = _get_executions(trace)[events]
     entry_names = {
-        id(program): {each.name for each in program.scheduled}
+        id(program): {item.name for item in program.scheduled}
         for program in {id(ref.program): ref.program for ref in refs}.values()
     }
     key_of: dict[tuple[int, str], int] = {}
@@ -345,9 +352,9 @@ def _number_runs(trace: Trace, events: Int64, rows: Int64, key: Int64) -> Int64:
         names, name = unique_inverse(trace.name[events[own]])
         counts = np.bincount(name, minlength=len(names))
         per_run = counts // counts.min()
-        for each in range(len(counts)):
-            same = np.flatnonzero(name == each)
-            run[own[same]] = np.arange(len(same)) // per_run[each]
+        for item in range(len(counts)):
+            same = np.flatnonzero(name == item)
+            run[own[same]] = np.arange(len(same)) // per_run[item]
     return run
 
 
@@ -374,7 +381,7 @@ def _get_executions(trace: Trace) -> Int64:
 
 
 def _find_program_of_op(programs: list[XlaProgram], op: str) -> XlaProgram | None:
-    return next((each for each in programs if op in each.executed), None)
+    return next((program for program in programs if op in program.executed), None)
 
 
 def classify_instruction(program: XlaProgram, instruction: HloInstruction) -> str:
@@ -386,8 +393,8 @@ def classify_instruction(program: XlaProgram, instruction: HloInstruction) -> st
 def get_matmul_types(program: XlaProgram, instruction: HloInstruction) -> frozenset[str]:
     """Return the types of the numbers that an instruction, or its fused instructions, multiply."""
     types: set[str] = set()
-    for each in _iter_matmuls(program, instruction, 0):
-        for operand_id in each.operands[:2]:
+    for matmul in _iter_matmuls(program, instruction, 0):
+        for operand_id in matmul.operands[:2]:
             operand = program.by_id.get(operand_id)
             types.update(iter_dtypes(operand.shape) if operand else ())
     return frozenset(types)
@@ -399,7 +406,7 @@ def allows_tf32(program: XlaProgram, instruction: HloInstruction) -> bool:
     XLA uses it where the program does not ask for more than the default precision.
     """
     matmuls = list(_iter_matmuls(program, instruction, 0))
-    return bool(matmuls) and not any(each.is_precise for each in matmuls)
+    return bool(matmuls) and not any(matmul.is_precise for matmul in matmuls)
 
 
 def iter_fused_instructions(
@@ -418,16 +425,16 @@ def _iter_matmuls(
     if _classify_unfused(instruction) in (MATMUL, CONVOLUTION):
         yield instruction
     if depth <= _MAX_FUSION_DEPTH:
-        for each in iter_fused_instructions(program, instruction):
-            yield from _iter_matmuls(program, each, depth + 1)
+        for fused_instruction in iter_fused_instructions(program, instruction):
+            yield from _iter_matmuls(program, fused_instruction, depth + 1)
 
 
 def _iter_kinds(program: XlaProgram, instruction: HloInstruction, depth: int) -> Iterator[str]:
     if instruction.opcode != "fusion" or depth > _MAX_FUSION_DEPTH:
         yield _classify_unfused(instruction)
         return
-    for each in iter_fused_instructions(program, instruction):
-        yield from _iter_kinds(program, each, depth + 1)
+    for fused_instruction in iter_fused_instructions(program, instruction):
+        yield from _iter_kinds(program, fused_instruction, depth + 1)
 
 
 def _classify_unfused(instruction: HloInstruction) -> str:
@@ -457,7 +464,7 @@ class ProgramLine(NamedTuple):
 def iter_program_lines(program: XlaProgram) -> Iterator[ProgramLine]:
     """Yield the text of a program in HLO syntax, the entry computation first."""
     entry = program.entry
-    others = (each for each in program.module.computations if each is not entry)
+    others = (item for item in program.module.computations if item is not entry)
     for computation in (*((entry,) if entry else ()), *others):
         yield from _iter_computation_lines(program, computation, computation is entry)
         yield ProgramLine("", None)
@@ -483,7 +490,7 @@ def _format_call(program: XlaProgram, instruction: HloInstruction) -> str:
     if instruction.opcode == "parameter":
         return f"parameter({instruction.parameter})"
     operands = (program.by_id.get(id) for id in instruction.operands)
-    names = ", ".join(f"%{each.name}" if each else "%?" for each in operands)
+    names = ", ".join(f"%{operand.name}" if operand else "%?" for operand in operands)
     return f"{instruction.opcode}({names})"
 
 
@@ -496,7 +503,7 @@ def _iter_attributes(program: XlaProgram, instruction: HloInstruction) -> Iterat
         yield f"lhs_contracting_dims={{{','.join(map(str, instruction.contracting_dimensions))}}}"
     called = [program.computations.get(id) for id in instruction.calls]
     if called:
-        yield f"calls={', '.join(f'%{each.name}' if each else '%?' for each in called)}"
+        yield f"calls={', '.join(f'%{item.name}' if item else '%?' for item in called)}"
     if instruction.op_name:
         yield f'op_name="{instruction.op_name}"'
 

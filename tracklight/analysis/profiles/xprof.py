@@ -232,7 +232,9 @@ def _name_group(graph: EventGraph, root: int, number: int) -> str:
 
 def _find_ancestor_arg(graph: EventGraph, event: int, values: Mapping[int, T]) -> T | None:
     """Return the value of an event or of its nearest ancestor that has one."""
-    return next((values[each] for each in graph.iter_ancestors(event) if each in values), None)
+    return next(
+        (values[ancestor] for ancestor in graph.iter_ancestors(event) if ancestor in values), None
+    )
 
 
 def _get_pipeline_run_ids(graph: EventGraph) -> set[int]:

@@ -366,7 +366,7 @@ def encode_strings(values: Iterable[str | None]) -> tuple[NDArray[np.int32], lis
 def make_bytes_column(name: str, values: Sequence[bytes | None]) -> DataColumn:
     """Create a column of strings, images or other bytes, depending on the content of all values."""
     numbers_by_value: dict[bytes | None, int] = {None: -1}
-    codes = [numbers_by_value.setdefault(each, len(numbers_by_value) - 1) for each in values]
+    codes = [numbers_by_value.setdefault(item, len(numbers_by_value) - 1) for item in values]
     distinct = [value for value in numbers_by_value if value is not None]
     return make_coded_bytes_column(name, np.array(codes, np.int32), distinct)
 
@@ -612,7 +612,7 @@ def _to_list_column(column: DataColumn) -> DataColumn:
 
 
 def _join_offsets(offsets: Sequence[Int64 | None]) -> Int64:
-    lengths = [np.diff(one) for one in offsets if one is not None]
+    lengths = [np.diff(offset) for offset in offsets if offset is not None]
     return make_offsets(np.concatenate(lengths))
 
 

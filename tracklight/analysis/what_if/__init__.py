@@ -39,7 +39,7 @@ def match_labels(column: DataColumn, names: Sequence[Sequence[str]]) -> Int64:
         UsageError: No label is a class.
     """
     options = _match_numbers(column, names) if column.is_numeric else _match_texts(column, names)
-    codes = max(options, key=lambda each: int(np.count_nonzero(each >= 0)))
+    codes = max(options, key=lambda item: int(np.count_nonzero(item >= 0)))
     is_missing = column.select_missing()
     if not (codes >= 0).any() and not is_missing.all():
         raise UsageError(
@@ -53,7 +53,7 @@ def match_labels(column: DataColumn, names: Sequence[Sequence[str]]) -> Int64:
 
 def _match_numbers(column: DataColumn, names: Sequence[Sequence[str]]) -> list[Int64]:
     numbers = column.to_float64()
-    options = [_locate(numbers, [_parse_number(text) for text in each]) for each in names]
+    options = [_locate(numbers, [_parse_number(text) for text in name]) for name in names]
     return [*options, _locate(numbers, range(len(names[0])))]
 
 
@@ -79,13 +79,13 @@ def _match_texts(column: DataColumn, names: Sequence[Sequence[str]]) -> list[Int
     used = np.unique(column.values[column.values >= 0])
     categories = list(column.categories)
     present = [categories[code] for code in used.tolist()]
-    options = [list(each) for each in names]
+    options = [list(name) for name in names]
     for texts in (categories, present):
         if len(texts) == len(names[0]):
             options.append(sorted(texts))  # the usual encoding of a model that numbers its classes
     results = []
-    for each in options:
-        places = {text: at for at, text in enumerate(each)}
+    for option in options:
+        places = {text: at for at, text in enumerate(option)}
         table = np.array([*(places.get(text, -1) for text in categories), -1], np.int64)
         results.append(table[column.values])
     return results

@@ -336,7 +336,7 @@ def search_edits(
             break
         order = np.argsort(-closeness, kind="stable")[:_BEAM_WIDTH]
         states = [options[at] for at in order.tolist()]
-    found.sort(key=lambda each: (each[0], each[1], each[2]))
+    found.sort(key=lambda item: (item[0], item[1], item[2]))
     results = []
     for _, distance, source, names in found[:count]:
         changes = {name: table.get_column(name).get_value(source) for name in names}

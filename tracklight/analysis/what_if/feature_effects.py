@@ -260,7 +260,7 @@ def compute_partial_dependence(
         batch_rows: How many varied rows are predicted at once.
     """
     base = table.take(rows)
-    plans = [_Plan(tuple(each), len(rows)) for each in grids]
+    plans = [_Plan(tuple(grid), len(rows)) for grid in grids]
     total = sum(plan.size for plan in plans)
     done = 0
     for group in _group_plans(plans, batch_rows):
@@ -321,7 +321,7 @@ class _Plan:
 def _group_plans(plans: Sequence[_Plan], batch_rows: int) -> Iterator[list[_Plan]]:
     group: list[_Plan] = []
     for plan in plans:
-        if group and sum(each.size for each in group) + plan.size > batch_rows:
+        if group and sum(item.size for item in group) + plan.size > batch_rows:
             yield group
             group = []
         group.append(plan)

@@ -255,12 +255,12 @@ def make_joint_histogram(columns: Sequence[DataColumn]) -> JointHistogram:
         return JointHistogram(edges, (), [count_bins(values, edges) for values in numbers])
     counts = [dict(zip(*_to_lists(column), strict=True)) for column in columns]
     # Most frequent first; equally frequent ones in the order of the data.
-    listed = [sorted(each, key=lambda text: -each[text])[:_MAX_TOP_VALUES] for each in counts]
+    listed = [sorted(count, key=lambda text: -count[text])[:_MAX_TOP_VALUES] for count in counts]
     texts = list(dict.fromkeys(text for part in listed for text in part))[: 2 * _MAX_TOP_VALUES]
     return JointHistogram(
         np.empty(0),
         texts,
-        [np.array([each.get(text, 0) for text in texts], np.int64) for each in counts],
+        [np.array([count.get(text, 0) for text in texts], np.int64) for count in counts],
     )
 
 

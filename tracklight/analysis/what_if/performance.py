@@ -649,11 +649,11 @@ def _align(
     slices = [key for key in one.slices if key in other.slices]
     columns = [column for column in one.columns if column in other.columns]
     first, second = (
-        each.select(
-            [list(each.slices).index(key) for key in slices],
-            [list(each.columns).index(column) for column in columns],
+        item.select(
+            [list(item.slices).index(key) for key in slices],
+            [list(item.columns).index(column) for column in columns],
         )
-        for each in (one, other)
+        for item in (one, other)
     )
     return first, second
 

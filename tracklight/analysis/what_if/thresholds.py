@@ -179,7 +179,7 @@ def compute_frontier(
         for gap in np.linspace(0, cheapest.gap, _FRONTIER_POINTS)
     ]
     frontier: list[ThresholdChoice] = []
-    for choice in sorted([*choices, cheapest], key=lambda each: (each.gap, each.cost)):
+    for choice in sorted([*choices, cheapest], key=lambda item: (item.gap, item.cost)):
         if not frontier or choice.cost < frontier[-1].cost - 1e-9:
             frontier.append(choice)
     return frontier

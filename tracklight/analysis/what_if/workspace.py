@@ -197,7 +197,7 @@ class Workspace:
             state.predictions = _select_classes(state.predictions, order)
             for row, scores in state.history.items():
                 state.history[row] = [
-                    each[order] if each.shape == (count,) else each for each in scores
+                    score[order] if score.shape == (count,) else score for score in scores
                 ]
 
     def _get_class_order(self, name: str | None) -> list[int] | None:
@@ -205,7 +205,7 @@ class Workspace:
         own, names = self._get_state(name).predictor.class_names, self._class_names
         if own is None or names is None or sorted(own) != sorted(names) or list(own) == names:
             return None
-        return [own.index(each) for each in names]
+        return [own.index(item) for item in names]
 
     def _check_class_names(self, names: Sequence[str]) -> None:
         repeated = [name for at, name in enumerate(names) if name in names[:at]]
@@ -251,9 +251,9 @@ class Workspace:
     def get_state_key(self) -> WorkspaceKey:
         """Return what changes with every edit, model and prediction; compare it by equality."""
         states = [
-            _Identity(each)
+            _Identity(item)
             for state in self._models.values()
-            for each in (state.predictor, state.predictions)
+            for item in (state.predictor, state.predictions)
         ]
         return (self.version, self.model_version, *states)
 
@@ -345,7 +345,7 @@ class Workspace:
     def get_model_features(self, name: str | None = None) -> list[str]:
         """Return the columns that one model gets, without the label."""
         own = self.get_model(name).features
-        return [each for each in own if each != self.label] if own else self.features
+        return [item for item in own if item != self.label] if own else self.features
 
     def get_active_column(self, name: str) -> DataColumn:
         """Return a column without deleted rows."""
@@ -410,7 +410,7 @@ class Workspace:
 
     def stop_tracking(self, tracker: set[int]) -> None:
         """Stop collecting changed rows in a set of `start_tracking`."""
-        self._trackers = [each for each in self._trackers if each is not tracker]
+        self._trackers = [item for item in self._trackers if item is not tracker]
 
     def adopt_predictions(self, copied: Workspace, name: str, changed: set[int]) -> bool:
         """Take the predictions of a snapshot, except those of rows that changed meanwhile.
@@ -771,7 +771,7 @@ class Workspace:
         if name not in self.slices:
             raise UsageError("what_if.no_slice", 'no saved slice "{slice}"', slice=name)
         self.table = self.table.without([name])
-        self.slices = tuple(each for each in self.slices if each != name)
+        self.slices = tuple(item for item in self.slices if item != name)
         self.version += 1
 
     def delete(self, row: int) -> None:

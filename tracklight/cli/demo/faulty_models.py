@@ -204,8 +204,10 @@ def _make_tensors() -> tuple[WatchedTensor, ...]:
 def _make_frames() -> tuple[SourceLocation, ...]:
     """Return the frames of the callers and then those of the layers."""
     layers = (
-        SourceLocation(_SOURCE, it.line, "step" if it.name == "log" else "forward", it.code)
-        for it in _LAYERS
+        SourceLocation(
+            _SOURCE, layer.line, "step" if layer.name == "log" else "forward", layer.code
+        )
+        for layer in _LAYERS
     )
     return (
         SourceLocation(_SOURCE, 58, "<module>", "train(model, batches)"),
@@ -265,7 +267,7 @@ def _simulate(
 
 def _spoil(tensors: tuple[WatchedTensor, ...], health: Float32, is_first: bool) -> None:
     """Make the logarithm infinite, and everything that is computed from it."""
-    log = next(row for row, it in enumerate(tensors) if it.name == "log")
+    log = next(row for row, item in enumerate(tensors) if item.name == "log")
     softmax = log - 1
     health[softmax, STAT_INDEX["min"]] = 0
     health[softmax, STAT_INDEX["zeros"]] = 3
@@ -290,7 +292,7 @@ def _write_report(
     tensors: tuple[WatchedTensor, ...],
     random: np.random.Generator,
 ) -> None:
-    row = next(row for row, it in enumerate(tensors) if it.name == "log")
+    row = next(row for row, tensor in enumerate(tensors) if tensor.name == "log")
     probabilities = random.dirichlet(np.full(_CLASSES, 0.05), _BATCH).astype(np.float32)
     probabilities = np.maximum(probabilities, np.float32(1e-30))
     probabilities[[4, 11, 27], [1, 7, 3]] = 0
@@ -300,7 +302,7 @@ def _write_report(
     for name, value in values.items():
         file.log(wall_time, step, _make_value(f"{VALUES_TAG}/{name}", value))
     frames = _make_frames()
-    stack = tuple(frames[it] for it in tensors[row].stack)
+    stack = tuple(frames[item] for item in tensors[row].stack)
     message = (
         f'step {step}: "log" produced 3 -Inf of {_BATCH * _CLASSES} values from finite inputs '
         "between 0 and 1, train.py:34 in step"

@@ -141,7 +141,7 @@ def _make_birds_summary(
     birds: Float64, left: float, muffled: bool, rng: np.random.Generator
 ) -> Message:
     noise = np.stack(
-        [_filter_noise(one, muffled) for one in _NOISE * rng.normal(0, 1, birds.T.shape)]
+        [_filter_noise(item, muffled) for item in _NOISE * rng.normal(0, 1, birds.T.shape)]
     )
     clip = encode_wav(birds + left * noise.T, _BIRDS_HZ)
     description = "Two birds in stereo, denoised."

@@ -143,9 +143,11 @@ class Debugger(Dashboard):
     def _list_exported_files(overview: DebugOverviewResponse) -> list[str]:
         """Return the paths of the user's program; those of the root cause first."""
         cause = overview.root_cause
-        frames = [it.path for it in reversed(cause.stack)] if cause is not None else []
+        frames = [item.path for item in reversed(cause.stack)] if cause is not None else []
         stored = [path for _, path in overview.source_files]
-        paths = [it for it in (*frames, *stored) if it in stored and not is_library_path(it)]
+        paths = [
+            item for item in (*frames, *stored) if item in stored and not is_library_path(item)
+        ]
         return list(dict.fromkeys(paths))[:_MAX_EXPORTED_FILES]
 
     def _export_cause(
@@ -171,7 +173,7 @@ class Debugger(Dashboard):
         """List all dumps and recordings of the log."""
         cursor = self.context.cursor()
         return DebugSourcesResponse(
-            cursor, [self._make_row(it) for it in self._library.list_names()]
+            cursor, [self._make_row(name) for name in self._library.list_names()]
         )
 
     def overview(self, request: DebugSourceRequest) -> DebugOverviewResponse:

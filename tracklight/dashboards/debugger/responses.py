@@ -89,7 +89,7 @@ def make_overview(cursor: str, row: DebugSourceRow, analysis: Analysis) -> Debug
         overview.steps = len(analysis.recording.step)
         overview.tensors = len(analysis.recording.layout.tensors)
         notes = analysis.recording.layout.notes
-        overview.notes = [Sentence(it.code, it.text, {}) for it in notes]
+        overview.notes = [Sentence(note.code, note.text, {}) for note in notes]
         overview.source_files = [("", path) for path in analysis.recording.source_files]
         overview.curve = _make_curve(analysis)
         report = next(iter(analysis.recording.reports), None)
@@ -103,7 +103,8 @@ def make_overview(cursor: str, row: DebugSourceRow, analysis: Analysis) -> Debug
     overview.graphs = len(dump.graphs)
     overview.source_files = list(dump.source_files)
     overview.damage = [
-        DumpDamageRow(it.file, it.offset, it.bytes, Sentence.make(it.reason)) for it in dump.damage
+        DumpDamageRow(item.file, item.offset, item.bytes, Sentence.make(item.reason))
+        for item in dump.damage
     ]
     return overview
 
@@ -135,7 +136,7 @@ def read_stat(recording: Recording, name: str) -> Float32:
     values = recording.get_stat(name)
     if name not in ("min", "max", "mean", "std", "norm"):
         return values
-    sizes = np.array([it.size for it in recording.layout.tensors])
+    sizes = np.array([tensor.size for tensor in recording.layout.tensors])
     has_no_finite = (recording.health[:, :, 1:4].sum(axis=2) >= sizes) & (sizes > 0)
     result: Float32 = np.where(has_no_finite, np.float32(np.nan), values)
     return result
@@ -246,9 +247,9 @@ def make_heatmap(
     query = request.query.lower()
     rows = [
         row
-        for row, it in enumerate(tensors)
-        if (not request.roles or it.role in request.roles)
-        and (not query or query in it.name.lower() or query in it.type.lower())
+        for row, tensor in enumerate(tensors)
+        if (not request.roles or tensor.role in request.roles)
+        and (not query or query in tensor.name.lower() or query in tensor.type.lower())
     ]
     step = recording.step
     is_shown = np.ones(len(step), bool)
@@ -297,16 +298,16 @@ def make_tensor(cursor: str, analysis: RecordingAnalysis, row: int) -> WatchedTe
     tensors = recording.layout.tensors
     if not 0 <= row < len(tensors):
         raise UsageError(f"there are {len(tensors)} tensors, so no tensor {row}")
-    consumers = [index for index, it in enumerate(tensors) if row in it.inputs]
+    consumers = [index for index, tensor in enumerate(tensors) if row in tensor.inputs]
     return WatchedTensorResponse(
         cursor,
         make_tensor_row(row, tensors[row]),
-        [make_tensor_row(it, tensors[it]) for it in tensors[row].inputs],
-        [make_tensor_row(it, tensors[it]) for it in consumers],
+        [make_tensor_row(item, tensors[item]) for item in tensors[row].inputs],
+        [make_tensor_row(consumer, tensors[consumer]) for consumer in consumers],
         recording.step,
         recording.wall_time,
         {name: read_stat(recording, name)[:, row].copy() for name in STATS[1:]},
-        [make_source_line(it) for it in recording.get_stack(row)],
+        [make_source_line(item) for item in recording.get_stack(row)],
         _make_histogram(recording, row),
         _make_tensor_neighborhood(analysis, row),
     )
@@ -332,8 +333,8 @@ def _make_tensor_neighborhood(analysis: RecordingAnalysis, row: int) -> Neighbor
             consumers.setdefault(source, []).append(index)
     found = build_neighborhood(
         row,
-        lambda it: [source for source in tensors[it].inputs if 0 <= source < len(tensors)],
-        lambda it: consumers.get(it, ()),
+        lambda item: [source for source in tensors[item].inputs if 0 <= source < len(tensors)],
+        lambda item: consumers.get(item, ()),
         _MAX_NEIGHBORS,
     )
     cause = analysis.root_cause
@@ -341,12 +342,12 @@ def _make_tensor_neighborhood(analysis: RecordingAnalysis, row: int) -> Neighbor
     if cause is not None and cause.step is not None:
         step = max(int(np.searchsorted(recording.step, cause.step, side="right")) - 1, 0)
     nodes = []
-    for it in found.nodes:
+    for node in found.nodes:
         state = 0
-        if len(recording.step) and not np.isnan(recording.health[step, it, 0]):
-            state = 2 if (recording.health[step, it, 1:4] > 0).any() else 1
-        tensor = tensors[it]
-        nodes.append(NeighborhoodNode(tensor.name, tensor.type, tensor.role, state, it))
+        if len(recording.step) and not np.isnan(recording.health[step, node, 0]):
+            state = 2 if (recording.health[step, node, 1:4] > 0).any() else 1
+        tensor = tensors[node]
+        nodes.append(NeighborhoodNode(tensor.name, tensor.type, tensor.role, state, node))
     return NeighborhoodGraph(nodes, found.edges, found.is_truncated)
 
 
@@ -358,7 +359,7 @@ def compare_recordings(
 ) -> CompareRecordingsResponse:
     """Find the first step, and in it the first tensor, at which two recordings differ."""
     keys = [
-        {(it.name, it.role): row for row, it in enumerate(analysis.recording.layout.tensors)}
+        {(item.name, item.role): row for row, item in enumerate(analysis.recording.layout.tensors)}
         for analysis in (first, second)
     ]
     shared = [key for key in keys[0] if key in keys[1]]
@@ -376,7 +377,7 @@ def compare_recordings(
     if not response.shared_steps:
         response.message = "The recordings have no step and tensor in common."
         return response
-    columns_a, columns_b = [keys[0][it] for it in shared], [keys[1][it] for it in shared]
+    columns_a, columns_b = [keys[0][item] for item in shared], [keys[1][item] for item in shared]
     for step, row_a, row_b in zip(steps.tolist(), rows_a.tolist(), rows_b.tolist(), strict=True):
         a = first.recording.health[row_a, columns_a]
         b = second.recording.health[row_b, columns_b]
@@ -431,16 +432,16 @@ def list_rows(cursor: str, rows: EventRows, request: RowsRequest) -> EventColumn
     position = request.locate
     if position is not None and selected is not None:
         position = int(np.searchsorted(selected, position))
-    names = [rows.names[it] for it in rows.ids[part].tolist()]
+    names = [rows.names[item] for item in rows.ids[part].tolist()]
     return EventColumns(
         cursor,
         total,
         part,
         rows.wall_time[part],
-        [it.op_type for it in names],
-        [it.op_name for it in names],
-        np.array([it.slot for it in names], np.int32),
-        [it.graph for it in names],
+        [name.op_type for name in names],
+        [name.op_name for name in names],
+        np.array([name.slot for name in names], np.int32),
+        [name.graph for name in names],
         rows.health[part],
         position,
     )
@@ -450,17 +451,17 @@ def make_timeline(
     cursor: str, dump: DebugDump, request: ExecutionTimelineRequest
 ) -> ExecutionTimelineResponse:
     executions, traces = dump.executions.wall_time, dump.traces.wall_time
-    times = [it for it in (executions, traces) if len(it)]
+    times = [item for item in (executions, traces) if len(item)]
     if not times:
         empty = np.zeros(request.columns, np.int64)
         return ExecutionTimelineResponse(cursor, 0.0, 0.0, empty, empty, empty)
-    origin = min(float(it.min()) for it in times)
-    end = max(float(it.max()) for it in times) - origin
+    origin = min(float(time.min()) for time in times)
+    end = max(float(time.max()) for time in times) - origin
     start_s = 0.0 if request.start_s is None else request.start_s
     end_s = max(end if request.end_s is None else request.end_s, start_s + 1e-6)
     edges = origin + np.linspace(start_s, end_s, request.columns + 1)
     bad = traces[dump.traces.health == Health.NON_FINITE]
-    counts = [np.histogram(it, edges)[0].astype(np.int64) for it in (executions, traces, bad)]
+    counts = [np.histogram(item, edges)[0].astype(np.int64) for item in (executions, traces, bad)]
     return ExecutionTimelineResponse(
         cursor,
         start_s,
@@ -494,11 +495,11 @@ def make_histogram(
         indexes.append(index)
         finite.append(numbers[is_finite])
         bad.append(int(np.count_nonzero(~is_finite)))
-    known = [it for it in finite if it.size]
-    low = min((float(it.min()) for it in known), default=0.0)
-    high = max((float(it.max()) for it in known), default=1.0)
+    known = [item for item in finite if item.size]
+    low = min((float(item.min()) for item in known), default=0.0)
+    high = max((float(item.max()) for item in known), default=1.0)
     edges = np.linspace(low, high if high > low else low + 1, _HISTOGRAM_BINS + 1)
-    counts = [np.histogram(it, edges)[0] for it in finite]
+    counts = [np.histogram(item, edges)[0] for item in finite]
     return TensorHistogramResponse(
         cursor,
         np.array(indexes, np.int64),
@@ -568,7 +569,10 @@ def _make_execution(
         analysis.find_traces(row),
         [label for label, _ in inputs],
         [producer for _, producer in inputs],
-        [make_summary_row(it, first) for it, first in zip(tensors, first_rows, strict=True)],
+        [
+            make_summary_row(tensor, first)
+            for tensor, first in zip(tensors, first_rows, strict=True)
+        ],
         analysis.get_source_lines(name.stack),
     )
 
@@ -594,9 +598,17 @@ def make_op(cursor: str, analysis: DumpAnalysis, request: OpRequest) -> OpRespon
                 state = health.get((other.name, 0), 0)
                 consumers.append(OpNeighborRow(other.name, other.type, number, state))
     neighborhood = _make_op_neighborhood(dump, op, health)
-    ids = [i for i, it in enumerate(dump.traces.names) if (it.graph, it.op) == (op.graph, op.name)]
+    ids = [
+        i
+        for i, item in enumerate(dump.traces.names)
+        if (item.graph, item.op) == (op.graph, op.name)
+    ]
     graphs = dump.graphs
-    chain = [graphs[it].name for it in dump.list_outer_graphs(op.graph) if it in graphs]
+    chain = [
+        graphs[outer_graph].name
+        for outer_graph in dump.list_outer_graphs(op.graph)
+        if outer_graph in graphs
+    ]
     return OpResponse(
         cursor,
         op.graph,
@@ -624,7 +636,9 @@ def _make_op_neighborhood(
         health_by_op[name] = max(state, health_by_op.get(name, 0))
     found = build_neighborhood(
         center.name,
-        lambda name: [it for it in _list_input_names(ops[name]) if it in ops],
+        lambda name: [
+            input_name for input_name in _list_input_names(ops[name]) if input_name in ops
+        ],
         lambda name: consumers.get(name, ()),
         _MAX_NEIGHBORS,
     )
@@ -636,7 +650,7 @@ def _make_op_neighborhood(
 
 
 def _list_input_names(op: GraphOp) -> list[str]:
-    return list(dict.fromkeys(it.rpartition(":")[0] for it in op.inputs))
+    return list(dict.fromkeys(item.rpartition(":")[0] for item in op.inputs))
 
 
 def _get_last_health(dump: DebugDump, graph: str) -> dict[tuple[str, int], int]:
@@ -645,9 +659,9 @@ def _get_last_health(dump: DebugDump, graph: str) -> dict[tuple[str, int], int]:
     last = np.full(len(traces.names) + 1, -1, np.int64)
     last[traces.name] = np.arange(len(traces.name))
     return {
-        (it.op, it.slot): int(traces.health[last[index]])
-        for index, it in enumerate(traces.names)
-        if it.graph == graph and last[index] >= 0
+        (name.op, name.slot): int(traces.health[last[index]])
+        for index, name in enumerate(traces.names)
+        if name.graph == graph and last[index] >= 0
     }
 
 

@@ -129,7 +129,7 @@ def _iter_json_rows(filename: str, text: str) -> Iterator[tuple[str, str, float]
             yield from _iter_record(row)
         return
     # In Model Explorer's format there is an object for each graph.
-    graphs = [it[_RESULTS] for it in content.values() if _has_results(it)]
+    graphs = [item[_RESULTS] for item in content.values() if _has_results(item)]
     if _has_results(content):
         graphs = [content[_RESULTS]]
     for nodes in graphs or [content]:
@@ -158,7 +158,7 @@ def _iter_record(row: Any) -> Iterator[tuple[str, str, float]]:
     if key is None:
         key = next((key for key, value in row.items() if isinstance(value, str)), None)
     if key is not None:
-        yield from _iter_values(str(row[key]), {it: row[it] for it in row if it != key})
+        yield from _iter_values(str(row[key]), {item: row[item] for item in row if item != key})
 
 
 def _iter_csv_rows(text: str) -> Iterator[tuple[str, str, float]]:
@@ -351,20 +351,20 @@ def build_overlay(
     scales = [(location, _make_scales(location, library, request)) for location in locations]
     shown = graph_index.root.get_group("", True).children
     ranges = [
-        compute_range(it.shown, shown if location.subgraph is graph_index.root else ())
-        for location, it in scales
+        compute_range(item.shown, shown if location.subgraph is graph_index.root else ())
+        for location, item in scales
     ]
     known = [bound for low_high in ranges for bound in low_high if not np.isnan(bound)]
     top = sorted(
-        (row for location, it in scales for row in _iter_top_rows(location, it)),
+        (row for location, item in scales for row in _iter_top_rows(location, item)),
         key=lambda row: -abs(row.value),
     )
     unknown = list_unknown_names(graph_index, library.get_column(request.overlay))
     return OverlayResponse(
         low=min(known, default=0.0),
         high=max(known, default=0.0),
-        nodes=sum(int((~np.isnan(it.shown.value)).sum()) for _, it in scales),
-        groups=sum(len(it.shown.by_path) for _, it in scales),
+        nodes=sum(int((~np.isnan(item.shown.value)).sum()) for _, item in scales),
+        groups=sum(len(item.shown.by_path) for _, item in scales),
         top=top[:_MAX_RANKED],
         unknown=unknown[:_MAX_UNKNOWN_NAMES],
         unknown_total=len(unknown),

@@ -459,8 +459,8 @@ def _fill_node(
     response.op_summary = doc.summary if doc else ""
     response.attributes = [AttributeRow(key, value) for key, value in details.attributes.items()]
     response.tensors = [
-        OutputRow(it.dtype, format_shape(it.shape), count_known_elements(it))
-        for it in details.outputs
+        OutputRow(output.dtype, format_shape(output.shape), count_known_elements(output))
+        for output in details.outputs
     ]
     response.weights = node in graph.weights
     response.functions = graph_index.list_functions(subgraph, node)
@@ -481,7 +481,8 @@ def _fill_node(
     if graph_index.comparison is not None and subgraph is graph_index.root:
         differences = graph_index.comparison.list_differences(node)
         response.changes = [
-            DifferenceRow(it.property_name, it.before, it.after) for it in differences
+            DifferenceRow(difference.property_name, difference.before, difference.after)
+            for difference in differences
         ]
 
 
@@ -592,12 +593,12 @@ def _find_execution(location: Location, group: Group, profile: Profile) -> Execu
     executions = [profile[name] for name in names if name in profile]
     if not executions:
         return None
-    devices = {it.device for it in executions}
-    profile_start_us = min(it.start_us for it in profile.values())
+    devices = {execution.device for execution in executions}
+    profile_start_us = min(item.start_us for item in profile.values())
     return ExecutionRow(
-        time_us=sum(it.duration_us for it in executions),
-        memory_bytes=float(sum(it.memory_bytes for it in executions)),
-        start_us=min(it.start_us for it in executions) - profile_start_us,
+        time_us=sum(execution.duration_us for execution in executions),
+        memory_bytes=float(sum(execution.memory_bytes for execution in executions)),
+        start_us=min(execution.start_us for execution in executions) - profile_start_us,
         device=devices.pop() if len(devices) == 1 else "",
         outputs=list(executions[0].outputs) if len(executions) == 1 else [],
     )

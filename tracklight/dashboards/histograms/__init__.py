@@ -381,7 +381,7 @@ def build_chart(
     runs: int,
 ) -> HistogramChartRow:
     """Return a chart with all series on one grid, so that they can be compared."""
-    value_range = find_joint_range(find_value_range(it.histograms) for it in series)
+    value_range = find_joint_range(find_value_range(item.histograms) for item in series)
     grid = None
     if request.bins and value_range is not None:
         low, high = _get_grid_range(request, chart, series, value_range)
@@ -391,7 +391,7 @@ def build_chart(
         runs=runs,
         grid=grid,
         is_clipped=_is_clipped(grid, value_range),
-        series=[_make_series_row(request, chart.tag, it, grid) for it in series],
+        series=[_make_series_row(request, chart.tag, item, grid) for item in series],
     )
 
 
@@ -409,7 +409,7 @@ def _get_grid_range(
 ) -> ValueRange:
     """Return the requested range of the grid, or the range of the data."""
     if request.ignore_outliers:
-        value_range = compute_core_range([it.histograms for it in series], value_range)
+        value_range = compute_core_range([item.histograms for item in series], value_range)
     low, high = value_range
     return low if chart.low is None else chart.low, high if chart.high is None else chart.high
 

@@ -132,7 +132,7 @@ def find_value_range(histograms: HistogramBatch) -> ValueRange | None:
 
 def find_joint_range(ranges: Iterable[ValueRange | None]) -> ValueRange | None:
     """Return the smallest range that contains all given ones; None if there are none."""
-    known = [it for it in ranges if it is not None]
+    known = [item for item in ranges if item is not None]
     if not known:
         return None
     return min(low for low, _ in known), max(high for _, high in known)
@@ -256,7 +256,9 @@ def compute_core_range(histograms: Sequence[HistogramBatch], value_range: ValueR
 
     Without it, a few outliers, or one diverged step, would put all other values into one bin.
     """
-    low, high = np.concatenate([compute_percentiles(it, _TAIL_BASIS_POINTS) for it in histograms]).T
+    low, high = np.concatenate(
+        [compute_percentiles(histogram, _TAIL_BASIS_POINTS) for histogram in histograms]
+    ).T
     is_finite = np.isfinite(low) & np.isfinite(high)
     low, high = low[is_finite], high[is_finite]
     width = high - low

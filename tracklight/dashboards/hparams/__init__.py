@@ -299,7 +299,7 @@ class _ColumnBuilder:
 
     def _make_metric_heading(self, metric: Metric) -> str:
         """Return the label; with the group if several metrics have it, as in the page."""
-        labels = [it.label for it in self._table.snapshot.metrics]
+        labels = [item.label for item in self._table.snapshot.metrics]
         if labels.count(metric.label) > 1 and metric.group:
             return f"{metric.group}/{metric.label}"
         return metric.label

@@ -150,7 +150,7 @@ class TrialTable:
 def _get_default_metric(metrics: Sequence[Metric]) -> Metric:
     """Return the metric that the page shows first."""
     declared = next((metric for metric in metrics if metric.is_declared), None)
-    validation = (it for it in metrics if _VALIDATION.search(f"{it.group} {it.label}"))
+    validation = (item for item in metrics if _VALIDATION.search(f"{item.group} {item.label}"))
     return declared or next(validation, metrics[0])
 
 
@@ -343,7 +343,7 @@ def make_trials_response(rows: TrialRows, request: TrialsRequest) -> TrialsRespo
         for at, metric in enumerate(table.snapshot.metrics)
         if at < MAX_METRICS or f"metric:{metric.key}" in keys
     ]
-    read = trials.read_metrics([it for it in listed if f"metric:{it.key}" in keys])
+    read = trials.read_metrics([item for item in listed if f"metric:{item.key}" in keys])
     return TrialsResponse(
         table=make_table_response(table, sent.astype(np.int64), keys, listed, read),
         total=len(trials),

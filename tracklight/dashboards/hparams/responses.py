@@ -531,11 +531,11 @@ def _summarize(
         Message.format(
             "hparams.share",
             "{hparam} ({share} \N{PLUS-MINUS SIGN} {deviation} %)",
-            hparam=it.label,
-            share=f"{100 * it.share:.0f}",
-            deviation=f"{max(1, 100 * it.deviation):.0f}",
+            hparam=item.label,
+            share=f"{100 * item.share:.0f}",
+            deviation=f"{max(1, 100 * item.deviation):.0f}",
         )
-        for it in named
+        for item in named
     ]
     return Message.format(
         "hparams.depends_on",

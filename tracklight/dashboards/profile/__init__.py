@@ -367,7 +367,7 @@ def get_same_program_response(store: CaptureStore, request: CaptureRequest) -> S
         UsageError: The request names no other capture.
     """
     requests = (_get_baseline_request(request), request)
-    before, after = (store.load(each).get_op_stats() for each in requests)
+    before, after = (store.load(item).get_op_stats() for item in requests)
     return SameProgramResponse(is_same_program(before, after))
 
 

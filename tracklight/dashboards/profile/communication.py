@@ -128,12 +128,12 @@ def get_communication_response(
         return CommunicationResponse(
             devices=[
                 DeviceCommunication(
-                    name=format_device(each.device),
-                    total_ms=each.total_ps / PS_PER_MS,
-                    exposed_ms=each.exposed_ps / PS_PER_MS,
-                    compute_ms=each.compute_ps / PS_PER_MS,
+                    name=format_device(item.device),
+                    total_ms=item.total_ps / PS_PER_MS,
+                    exposed_ms=item.exposed_ps / PS_PER_MS,
+                    compute_ms=item.compute_ps / PS_PER_MS,
                 )
-                for each in measure_communication(capture.trace)
+                for item in measure_communication(capture.trace)
             ],
             kinds=[group.kind for group in groups],
             groups=[group.group for group in groups],

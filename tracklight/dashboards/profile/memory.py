@@ -335,7 +335,7 @@ def get_snapshot_response(store: CaptureStore, request: CaptureRequest) -> Snaps
         snapshot = capture.snapshot
         if snapshot is None:
             return SnapshotResponse([], {})
-        devices = [_make_snapshot_device(each, snapshot) for each in analyze_snapshot(snapshot)]
+        devices = [_make_snapshot_device(item, snapshot) for item in analyze_snapshot(snapshot)]
         return SnapshotResponse(devices, snapshot.settings)
 
     return store.get_or_compute(request, "snapshot", SnapshotResponse, compute)
@@ -367,12 +367,12 @@ def _make_snapshot_device(memory: DeviceMemory, snapshot: CudaSnapshot) -> Snaps
         segments=_make_segment_columns(memory.segments, snapshot),
         out_of_memory=[
             OutOfMemoryRow(
-                ms=float(memory.ms[each.call + 1]),
-                requested_bytes=each.requested_bytes,
-                free_bytes=each.free_bytes if each.free_bytes >= 0 else None,
-                location=describe_user_frame(snapshot.stacks[each.stack]),
+                ms=float(memory.ms[item.call + 1]),
+                requested_bytes=item.requested_bytes,
+                free_bytes=item.free_bytes if item.free_bytes >= 0 else None,
+                location=describe_user_frame(snapshot.stacks[item.stack]),
             )
-            for each in memory.out_of_memory[:_MAX_OUT_OF_MEMORY]
+            for item in memory.out_of_memory[:_MAX_OUT_OF_MEMORY]
         ],
     )
 
@@ -473,7 +473,9 @@ class BuffersResponse(msgspec.Struct):
 
 def get_buffers_response(store: CaptureStore, request: CaptureRequest) -> BuffersResponse:
     def compute(capture: LoadedCapture) -> BuffersResponse:
-        return BuffersResponse([_make_program_row(it) for it in analyze_buffers(capture.programs)])
+        return BuffersResponse(
+            [_make_program_row(item) for item in analyze_buffers(capture.programs)]
+        )
 
     return store.get_or_compute(request, "buffers", BuffersResponse, compute)
 

@@ -103,13 +103,13 @@ class TimeNoteStore:
                     "A capture can have {max_notes} notes. Delete one first",
                     max_notes=_MAX_NOTES,
                 )
-            return {**before, capture: sorted(notes, key=lambda each: each.time_ps)}
+            return {**before, capture: sorted(notes, key=lambda item: item.time_ps)}
 
         return TimeNotesResponse(self._file.update(add)[capture])
 
     def delete(self, capture: str, id: str) -> TimeNotesResponse:
         def delete(before: dict[str, list[TimeNote]]) -> dict[str, list[TimeNote]]:
-            return {**before, capture: [it for it in before.get(capture, []) if it.id != id]}
+            return {**before, capture: [item for item in before.get(capture, []) if item.id != id]}
 
         return TimeNotesResponse(self._file.update(delete)[capture])
 
@@ -187,7 +187,10 @@ class _TimelineRoutes:
         if request.end <= request.start:
             raise UsageError("profile.empty_range", "The range of time is empty")
         return CountersResponse(
-            [sample_counter(each, request.start, request.end, request.cells) for each in counters]
+            [
+                sample_counter(counter, request.start, request.end, request.cells)
+                for counter in counters
+            ]
         )
 
     def flows(self, request: TimeRangeRequest) -> FlowArrows:
@@ -299,7 +302,7 @@ def _iter_timeline_static(
     cells = max(_MAX_STATIC_VALUES // max(len(counters), 1), 1)
     span = timeline.start_ps, max(timeline.end_ps, timeline.start_ps + 1)
     sampled = CountersResponse(
-        [sample_counter(each, *span, min(cells, _MAX_STATIC_CELLS)) for each in counters]
+        [sample_counter(counter, *span, min(cells, _MAX_STATIC_CELLS)) for counter in counters]
     )
     yield path, StaticTimeline(response, tiles, sampled)
 

@@ -114,9 +114,9 @@ class LineBuilder:
 
 def get_x_range(chart: ChartRequest, *ranges: tuple[float, float] | None) -> tuple[float, float]:
     """Return the visible range of x: the requested one, or that of all lines and bands."""
-    given = [one for one in ranges if one is not None]
-    low = min((one[0] for one in given), default=np.inf)
-    high = max((one[1] for one in given), default=-np.inf)
+    given = [item for item in ranges if item is not None]
+    low = min((item[0] for item in given), default=np.inf)
+    high = max((item[1] for item in given), default=-np.inf)
     if low > high:
         low, high = 0.0, 1.0
     return (

@@ -445,12 +445,12 @@ class SearchedTexts:
 
 def _sort_newest_first(series: Sequence[ValueLocations]) -> tuple[Int32, Int64]:
     """Return the number of the series and the index of the value of each text."""
-    kept = [np.flatnonzero(~one.overwritten) for one in series]
+    kept = [np.flatnonzero(~item.overwritten) for item in series]
     if not kept:
         return np.empty(0, np.int32), np.empty(0, np.int64)
     number = np.repeat(np.arange(len(series), dtype=np.int32), [len(rows) for rows in kept])
-    step = np.concatenate([one.step[rows] for one, rows in zip(series, kept, strict=True)])
-    wall = np.concatenate([one.wall_time[rows] for one, rows in zip(series, kept, strict=True)])
+    step = np.concatenate([item.step[rows] for item, rows in zip(series, kept, strict=True)])
+    wall = np.concatenate([item.wall_time[rows] for item, rows in zip(series, kept, strict=True)])
     order = np.lexsort((step, np.nan_to_num(wall)))[::-1]
     return number[order], np.concatenate(kept)[order]
 

@@ -162,7 +162,8 @@ class WhatIfJobs:
             names = workspace.get_class_names(request.model)
             get_thresholds = _choose_dependence_thresholds(workspace, request)
             curves = [
-                _make_curve(each, rows, names, request.curves, get_thresholds) for each in results
+                _make_curve(result, rows, names, request.curves, get_thresholds)
+                for result in results
             ]
             curves.sort(key=lambda curve: -curve.variation)
             return JobResult(_NO_STATUS, dependence=curves)
@@ -417,7 +418,7 @@ def _search(
             workspace.get_space(),
             workspace.table,
             request.row,
-            [each.row for each in nearest],
+            [item.row for item in nearest],
             make_flip_test(
                 workspace, request.model, request.row, _choose_threshold(workspace, request)
             ),
@@ -428,8 +429,8 @@ def _search(
         )
     return CounterfactualsResponse(
         [
-            Neighbor(each.row, each.distance, compared.compute_features(request.row, each.row))
-            for each in nearest[: request.count]
+            Neighbor(item.row, item.distance, compared.compute_features(request.row, item.row))
+            for item in nearest[: request.count]
         ],
         [EditSuggestion(dict(e.changes), e.source_row, e.distance) for e in edits],
     )

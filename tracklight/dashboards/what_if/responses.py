@@ -222,7 +222,7 @@ def make_row_response(workspace: Workspace, row: int) -> RowResponse:
         if not workspace.is_predicted(predictor.name):
             continue
         names = workspace.get_class_names(predictor.name)
-        history = [np.atleast_1d(each).tolist() for each in
+        history = [np.atleast_1d(item).tolist() for item in
                    workspace.get_history(row, predictor.name)]  # fmt: skip
         scores.append(ModelScores(predictor.name, names, history))
         for name, found in workspace.predict(predictor.name).attributions.items():
@@ -612,11 +612,11 @@ def make_frontier_response(workspace: Workspace, request: FrontierRequest) -> Fr
         workspace, request.model, request.slice_by, buckets, drop_empty=True
     )
     choices = compute_frontier(counts, request.measure, cost_ratio=request.cost_ratio)
-    thresholds = [each.thresholds for each in choices]
+    thresholds = [choice.thresholds for choice in choices]
     return FrontierResponse(
         list(assignment.names),
-        np.array([each.gap for each in choices], np.float64),
-        np.array([each.cost for each in choices], np.float64),
+        np.array([choice.gap for choice in choices], np.float64),
+        np.array([choice.cost for choice in choices], np.float64),
         np.concatenate(thresholds) if thresholds else NO_VALUES,
     )
 
@@ -635,9 +635,9 @@ def make_statistics_response(
         row = _make_statistics_row(found, table.get_column(name))
         if others:
             tables = {
-                key: _select_active(each, name)
-                for key, each in others.items()
-                if name in each.table
+                key: _select_active(item, name)
+                for key, item in others.items()
+                if name in item.table
             }
             _add_others(row, table, tables)
         rows.append(row)
@@ -684,7 +684,7 @@ def _add_others(row: StatisticsRow, table: DataTable, others: Mapping[str, DataT
     }
     if not shared:
         return
-    joint = make_joint_histogram([own, *(each.get_column(row.name) for each in shared.values())])
+    joint = make_joint_histogram([own, *(item.get_column(row.name) for item in shared.values())])
     row.edges, row.values = joint.edges, [text[:_MAX_TEXT] for text in joint.values]
     row.histogram = joint.histograms[0]
     for (key, other), histogram in zip(shared.items(), joint.histograms[1:], strict=True):

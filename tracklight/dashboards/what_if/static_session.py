@@ -208,7 +208,7 @@ def _copy_scores(workspace: Workspace) -> dict[str, StaticScores]:
         if scores.size > _MAX_ITEMS:
             continue
         earlier = {
-            str(row): [np.atleast_1d(each).tolist() for each in history[:-1]]
+            str(row): [np.atleast_1d(item).tolist() for item in history[:-1]]
             for row in edited
             if len(history := workspace.get_history(row, name)) > 1
         }
@@ -338,7 +338,7 @@ def _make_view_request(about: SessionInfo, view: Mapping[str, str]) -> Performan
         "model_thresholds": {
             name: by_slice[""]
             for name, by_slice in thresholds.items()
-            if by_slice.get("", 0.5) != 0.5 and any(known[each].is_computed for each in names)
+            if by_slice.get("", 0.5) != 0.5 and any(known[item].is_computed for item in names)
         },
     }
     try:

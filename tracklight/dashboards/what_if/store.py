@@ -145,8 +145,8 @@ class SliceStore:
         """
 
         def leave_out(before: SlicesByPath) -> SlicesByPath:
-            slices = {key: each for key, each in before.get(path, {}).items() if key != name}
-            others = {key: each for key, each in before.items() if key != path}
+            slices = {key: item for key, item in before.get(path, {}).items() if key != name}
+            others = {key: item for key, item in before.items() if key != path}
             return {**others, path: slices} if slices else others
 
         self._file.update(leave_out)
@@ -302,10 +302,10 @@ class SessionStore:
         session = OpenSession(key, title, workspace, path=request.path, full_path=full_path)
         with self._lock:
             self._sessions[session.key] = session
-            own = [key for key, each in self._sessions.items() if each.is_own]
+            own = [key for key, item in self._sessions.items() if item.is_own]
             closed = [self._sessions.pop(key) for key in own[:-_MAX_SESSIONS]]
-        for each in closed:
-            each.workspace.close()
+        for item in closed:
+            item.workspace.close()
         return session
 
     def _read(self, request: DataFilesRequest) -> DataTable:
@@ -321,7 +321,7 @@ class SessionStore:
         key = _make_read_key(request)
         with self._lock:
             is_open = request.session in self._sessions or any(
-                each.path == request.path for each in self._sessions.values()
+                session.path == request.path for session in self._sessions.values()
             )
             if is_open:
                 return False

@@ -409,7 +409,7 @@ class TensorFlowCheckpoint:
                     "the slice {slice} is missing",
                     slice=[tuple(extent) for extent in extents],
                 )
-            sizes = tuple(each.stop - each.start for each in slices)
+            sizes = tuple(item.stop - item.start for item in slices)
             values = self._read_entry(part, dtype, sizes)
             if whole is None:
                 whole = np.zeros(shape, values.dtype)

@@ -257,7 +257,7 @@ def _decode(content: bytes) -> EventChunk | None:
         counters = _counter_decoder.decode(content) if has_counters else []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return EventChunk(events, [each for each in counters if each.ph == _COUNTER_PHASE])
+    return EventChunk(events, [counter for counter in counters if counter.ph == _COUNTER_PHASE])
 
 
 def _decode_leniently(content: bytes) -> EventChunk | None:

@@ -146,7 +146,7 @@ def order_instructions(module: HloModule, computation: HloComputation) -> list[H
     for entry in schedule.sequences:
         if entry.key == computation.id:
             position = {id: at for at, id in enumerate(entry.value.instruction_ids)}
-            return sorted(instructions, key=lambda each: position.get(each.id, len(position)))
+            return sorted(instructions, key=lambda item: position.get(item.id, len(position)))
     return instructions
 
 
@@ -173,7 +173,7 @@ def iter_executed_computations(module: HloModule) -> Iterator[HloComputation]:
     These are the entry and what it runs by control flow. All others are bodies of fusions, or
     functions of reductions.
     """
-    by_id = {each.id: each for each in module.computations}
+    by_id = {item.id: item for item in module.computations}
     pending, seen = [module.entry], {module.entry}
     while pending:
         computation = by_id.get(pending.pop())
@@ -181,9 +181,9 @@ def iter_executed_computations(module: HloModule) -> Iterator[HloComputation]:
             yield computation
             called = {
                 number
-                for each in computation.instructions
-                if each.opcode in _CONTROL_FLOW
-                for number in each.calls
+                for instruction in computation.instructions
+                if instruction.opcode in _CONTROL_FLOW
+                for number in instruction.calls
             }
             pending += called - seen
             seen |= called
@@ -193,10 +193,13 @@ def get_instruction_dtypes(module: HloModule) -> dict[str, frozenset[str]]:
     """Return the element types of the operands and the result of each executed instruction."""
     types: dict[str, frozenset[str]] = {}
     for computation in iter_executed_computations(module):
-        gives = {each.id: _get_dtypes(each.shape) for each in computation.instructions}
-        for each in computation.instructions:
-            taken = (gives.get(operand, frozenset()) for operand in each.operands)
-            types[each.name] = gives[each.id].union(*taken)
+        gives = {
+            instruction.id: _get_dtypes(instruction.shape)
+            for instruction in computation.instructions
+        }
+        for instruction in computation.instructions:
+            taken = (gives.get(operand, frozenset()) for operand in instruction.operands)
+            types[instruction.name] = gives[instruction.id].union(*taken)
     return types
 
 
@@ -347,24 +350,24 @@ def parse_buffers(module: HloModule) -> BufferAssignment:
     """
     content = proto.parse("HloBufferAssignment", module.buffers)
     buffers = {
-        each.id: HloBuffer(
-            each.id,
-            each.size,
-            decode_text(each.defined_at.instruction_name),
-            each.defined_at.instruction_id,
+        logical_buffer.id: HloBuffer(
+            logical_buffer.id,
+            logical_buffer.size,
+            decode_text(logical_buffer.defined_at.instruction_name),
+            logical_buffer.defined_at.instruction_id,
         )
-        for each in content.logical_buffers
+        for logical_buffer in content.logical_buffers
     }
     allocations = tuple(
         HloAllocation(
-            size=each.size,
-            is_parameter=each.is_entry_computation_parameter,
-            is_output=each.maybe_live_out,
-            is_constant=each.is_constant,
-            is_thread_local=each.is_thread_local,
-            buffers=tuple(assigned.logical_buffer_id for assigned in each.assigned),
+            size=buffer_allocation.size,
+            is_parameter=buffer_allocation.is_entry_computation_parameter,
+            is_output=buffer_allocation.maybe_live_out,
+            is_constant=buffer_allocation.is_constant,
+            is_thread_local=buffer_allocation.is_thread_local,
+            buffers=tuple(assigned.logical_buffer_id for assigned in buffer_allocation.assigned),
         )
-        for each in content.buffer_allocations
+        for buffer_allocation in content.buffer_allocations
     )
     # The index of the allocation in a trace is outdated: XLA numbers allocations again later.
     heap_traces = tuple(

@@ -309,10 +309,10 @@ class _PprofConverter:
 
     def __init__(self, profile: Message) -> None:
         self._profile = profile
-        self._strings = [decode_text(each) for each in profile.string_table]
+        self._strings = [decode_text(item) for item in profile.string_table]
         functions = {
-            each.id: (self._get_text(each.name), self._get_text(each.filename))
-            for each in profile.function
+            item.id: (self._get_text(item.name), self._get_text(item.filename))
+            for item in profile.function
         }
         # A location has several frames where calls were inlined.
         self._frames = {
@@ -324,15 +324,15 @@ class _PprofConverter:
         }
 
     def convert(self) -> PprofProfile:
-        types = (self._get_text(each.type) for each in self._profile.sample_type)
+        types = (self._get_text(item.type) for item in self._profile.sample_type)
         return PprofProfile(tuple(types), tuple(map(self._convert_sample, self._profile.sample)))
 
     def _convert_sample(self, data: bytes) -> PprofSample:
         sample = proto.parse("PprofSample", data)
         stack = (frame for id in sample.location_id for frame in self._frames.get(id, ()))
         labels = {
-            self._get_text(each.key): self._get_text(each.str) or str(each.num or "")
-            for each in sample.label
+            self._get_text(item.key): self._get_text(item.str) or str(item.num or "")
+            for item in sample.label
         }
         return PprofSample(tuple(stack), tuple(sample.value), labels)
 

@@ -238,7 +238,7 @@ class ShardActor:
             client.files.update(updated)
             with self._lock:
                 clients = list(self._clients.values())
-            changed = self._shard.refresh(merge_files(it.files for it in clients))
+            changed = self._shard.refresh(merge_files(item.files for item in clients))
             return self._make_result(client, changed)
 
         with self._refresh_lock:
@@ -271,7 +271,7 @@ class ShardActor:
 
     def _find_client(self, instance: str) -> Client | None:
         with self._lock:
-            found = (it for it in self._clients.values() if it.instance == instance)
+            found = (item for item in self._clients.values() if item.instance == instance)
             client = next(found, None)
             if client is not None:
                 client.seen_s = time.monotonic()

@@ -274,7 +274,7 @@ class Cluster:
         thread = threading.Thread(target=list_nodes, daemon=True)
         thread.start()
         thread.join(_NODES_TIMEOUT_S)
-        return any(it["Alive"] and it["NodeID"] == node for it in nodes)
+        return any(item["Alive"] and item["NodeID"] == node for item in nodes)
 
     def _count_nodes(self) -> int:
         """Count the nodes that have a CPU for a shard; the head often offers none."""

@@ -318,7 +318,9 @@ class RemoteShard:
         files = [file for file in found if file.run not in self._crashes.excluded]
         with self._lock:
             if not self._is_available:
-                self._assigned = merge_files([self._assigned, *({it.run: [it]} for it in files)])
+                self._assigned = merge_files(
+                    [self._assigned, *({item.run: [item]} for item in files)]
+                )
                 self._must_read_all = True
                 return set()
         with self._refresh_lock:

@@ -410,7 +410,7 @@ class AlertLog:
             yield resolved
 
     def remove_rules(self, ids: Container[str]) -> None:
-        self._firing = {key: it for key, it in self._firing.items() if it.rule not in ids}
+        self._firing = {key: item for key, item in self._firing.items() if item.rule not in ids}
 
     def remove_runs(self, names: Container[str]) -> None:
-        self._firing = {key: it for key, it in self._firing.items() if it.run not in names}
+        self._firing = {key: item for key, item in self._firing.items() if item.run not in names}

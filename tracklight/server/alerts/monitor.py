@@ -365,16 +365,18 @@ class AlertService:
             self._publish(self._monitor.check_new_points(runs), is_new=True)
         if self._alerts_on_non_finite:
             alerts = [
-                self._monitor.alerts.fire_dump(it, self._library.find_dump(it.prefix) or it.run)
-                for it in self._dumps.check(runs)
+                self._monitor.alerts.fire_dump(
+                    item, self._library.find_dump(item.prefix) or item.run
+                )
+                for item in self._dumps.check(runs)
             ]
             self._publish(alerts, is_new=not is_first)
         self._health.add_runs(runs, is_new=not is_first)
 
     def _check_health(self) -> None:
         changes, log = self._health.check_next(), self._monitor.alerts
-        ended = [alert for it in changes.ended for alert in log.resolve_problem(it)]
-        found = [log.fire_problem(it) for it in changes.found]
+        ended = [alert for item in changes.ended for alert in log.resolve_problem(item)]
+        found = [log.fire_problem(item) for item in changes.found]
         self._publish([*ended, *found], is_new=changes.is_new)
 
     def _warn_unmatched(self) -> None:
@@ -400,7 +402,11 @@ class AlertService:
     def _report_webhook_problem(self, problem: Message | None) -> None:
         """Show a problem on the page in place of the previous one; None removes it."""
         if problem != self._webhook_problem:
-            others = [it for it in self._live.server_problems if it != self._webhook_problem]
+            others = [
+                server_problem
+                for server_problem in self._live.server_problems
+                if server_problem != self._webhook_problem
+            ]
             self._live.server_problems[:] = [*others, *([problem] if problem else [])]
             self._webhook_problem = problem
             self._live.notifier.notify()

@@ -429,7 +429,7 @@ def export_table(
         return _write_parquet(columns, rows)
     cells = [_list_cells(column, rows) for column in columns]
     lines = [list(line) for line in zip(*cells, strict=True)]
-    exported = ExportTable([it.key for it in columns], lines)
+    exported = ExportTable([item.key for item in columns], lines)
     return Blob(*write_table(exported, file_format, _FILE_NAME))
 
 

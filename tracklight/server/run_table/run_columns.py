@@ -426,7 +426,7 @@ class RecordParser(Generic[T]):
         """Forget the records that no run has anymore."""
         if len(self._parsed) > 2 * len(contents):
             kept = set(contents.values())
-            self._parsed = {data: it for data, it in self._parsed.items() if data in kept}
+            self._parsed = {data: item for data, item in self._parsed.items() if data in kept}
 
 
 @dataclass(frozen=True, eq=False)

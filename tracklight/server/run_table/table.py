@@ -130,7 +130,9 @@ class _LogColumns:
         if key in _START_FIELDS:
             owners = (self.records.owners[row] for row in rows.tolist())
             starts = [self.records.find_start(owner) for owner in owners]
-            return [getattr(it, _START_FIELDS[key]) or None if it else None for it in starts]
+            return [
+                getattr(start, _START_FIELDS[key]) or None if start else None for start in starts
+            ]
         return None
 
     @cached_property
@@ -193,7 +195,9 @@ class _LogColumns:
     def _build_start_texts(self, key: str) -> TableColumn:
         starts = map(self.records.find_start, self.records.owners)
         field = _START_FIELDS[key]
-        return make_column(key, [getattr(it, field) or None if it else None for it in starts])
+        return make_column(
+            key, [getattr(start, field) or None if start else None for start in starts]
+        )
 
 
 def _to_floats(values: Iterable[JsonNumber | None]) -> Float64:

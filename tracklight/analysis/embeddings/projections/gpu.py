@@ -264,7 +264,7 @@ def _compute_device_spectrum(torch: Any, size: int, spacing: float, field: Any) 
     nodes = torch.arange(size, device=field.device, dtype=field.dtype)
     squares = (torch.minimum(nodes, size - nodes) * spacing) ** 2
     sharpening = (3 / (2 + torch.cos(2 * torch.pi * nodes / size))) ** 2
-    axes = [[-1 if it == axis else 1 for it in range(field.ndim)] for axis in range(field.ndim)]
+    axes = [[-1 if item == axis else 1 for item in range(field.ndim)] for axis in range(field.ndim)]
     spectrum = torch.fft.rfftn(1 / (1 + sum(squares.reshape(shape) for shape in axes))).real
     for axis, shape in enumerate(axes):
         spectrum = spectrum * sharpening[: spectrum.shape[axis]].reshape(shape)

@@ -72,7 +72,7 @@ class TensorGraphBuilder:
         inputs, outputs = list(inputs), list(outputs)
         known = outputs or inputs[:1]
         details = NodeDetails(
-            tuple(self.specs.get(it, TensorSpec("", None)) for it in known),
+            tuple(self.specs.get(item, TensorSpec("", None)) for item in known),
             attributes or {},
             parameters=parameters,
             functions=functions,

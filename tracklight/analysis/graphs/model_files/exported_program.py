@@ -156,7 +156,7 @@ class _ProgramParser:
             text = "" if names or argument.get("as_none") is True else _format_argument(argument)
             if text:
                 attributes[label or f"argument {len(attributes)}"] = text
-        outputs = [name for it in node["outputs"] for name in _iter_tensor_names(it)]
+        outputs = [name for item in node["outputs"] for name in _iter_tensor_names(item)]
         metadata = node.get("metadata") or {}
         scope = _get_module_scope(str(metadata.get("nn_module_stack", "")))
         name = str(node.get("name") or next(iter(outputs), "op"))
@@ -207,7 +207,7 @@ class _ProgramParser:
             array = np.frombuffer(data, dtype, len(data) // dtype.itemsize)
         shape = [size for size in spec.shape or () if isinstance(size, int)]
         count = spec.count_elements()
-        strides = [int(it["as_int"]) for it in meta.get("strides", ())]
+        strides = [int(item["as_int"]) for item in meta.get("strides", ())]
         is_contiguous = strides == _get_contiguous_strides(shape)
         if count is None or array.size != count or not is_contiguous:
             return {path: array}

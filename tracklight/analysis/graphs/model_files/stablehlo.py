@@ -95,7 +95,7 @@ def parse_stablehlo(text: str) -> Graph:
     if not functions:
         raise FormatError("graphs.no_function", "the text has no function")
     entry = functions.pop(_ENTRY if _ENTRY in functions else next(iter(functions)))
-    return entry.build_graph({name: it.build_graph({}) for name, it in functions.items()})
+    return entry.build_graph({name: item.build_graph({}) for name, item in functions.items()})
 
 
 @dataclass(slots=True)
@@ -233,7 +233,7 @@ class FunctionParser:
         if owner is not None:
             # A loop that returns one of its values unchanged has it as an input already.
             known = {(id(source), output) for source, output in owner.inputs}
-            owner.inputs += [it for it in inputs if (id(it.source), it.output) not in known]
+            owner.inputs += [item for item in inputs if (id(item.source), item.output) not in known]
             return
         op = OUTPUT if self._is_entry else RESULT
         types = parse_types(rest)

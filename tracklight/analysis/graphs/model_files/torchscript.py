@@ -487,9 +487,9 @@ class _Scope:
         if isinstance(node, ast.List):
             return [self.evaluate(element) for element in node.elts]
         if isinstance(node, ast.Tuple):
-            return self._construct("TupleConstruct", [self.evaluate(it) for it in node.elts])
+            return self._construct("TupleConstruct", [self.evaluate(elt) for elt in node.elts])
         if isinstance(node, ast.Dict):
-            return self._construct("DictConstruct", [self.evaluate(it) for it in node.values])
+            return self._construct("DictConstruct", [self.evaluate(value) for value in node.values])
         if isinstance(node, ast.Attribute):
             return self._get_attribute(node)
         if isinstance(node, ast.Call):
@@ -559,7 +559,9 @@ class _Scope:
                 if isinstance(base, _Module):
                     return self._interpreter.get_attribute(base, str(node.args[1].value))
         arguments = [self.evaluate(argument) for argument in node.args]
-        keywords = {it.arg: self.evaluate(it.value) for it in node.keywords if it.arg}
+        keywords = {
+            keyword.arg: self.evaluate(keyword.value) for keyword in node.keywords if keyword.arg
+        }
         name = _find_dotted_name(function)
         alias = self.variables.get(name or "")
         if isinstance(alias, _Literal):  # a function that was assigned to a variable

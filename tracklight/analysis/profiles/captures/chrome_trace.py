@@ -258,9 +258,9 @@ class ChromeTraceBuilder:
 
     def _add_args(self, category: Int32, args: Column) -> None:
         """Store arguments by category, as events of one category mostly have the same keys."""
-        for each in np.unique(category).tolist():
-            if each != self._categories.get(_PYTHON_CATEGORY):
-                events = np.flatnonzero(category == each).tolist()
+        for item in np.unique(category).tolist():
+            if item != self._categories.get(_PYTHON_CATEGORY):
+                events = np.flatnonzero(category == item).tolist()
                 with_args = [event for event in events if args[event] is not None]
                 self._args.add(
                     np.array(with_args, np.int64) + self._count,

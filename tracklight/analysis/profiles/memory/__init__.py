@@ -271,7 +271,7 @@ def analyze_memory(trace: Trace, steps: Steps) -> list[Allocator]:
     ]
     return sorted(
         allocators,
-        key=lambda each: (not each.is_device, -each.events[each.peak_index].in_use_bytes),
+        key=lambda item: (not item.is_device, -item.events[item.peak_index].in_use_bytes),
     )
 
 

@@ -388,7 +388,7 @@ def analyze_buffers(programs: Iterable[XlaProgram]) -> list[ProgramMemory]:
 
 
 def _analyze_program(program: XlaProgram, assignment: BufferAssignment) -> ProgramMemory:
-    allocations = [each for each in assignment.allocations if not each.is_thread_local]
+    allocations = [item for item in assignment.allocations if not item.is_thread_local]
     buffers: list[ProgramBuffer] = []
     has_order = True
     for allocation in allocations:
@@ -429,7 +429,9 @@ def _list_live_at_peak(
     """
     own_ids = frozenset(allocation.buffers)
     traces = assignment.heap_traces
-    events = next((it for it in traces if any(event.buffer in own_ids for event in it)), None)
+    events = next(
+        (trace for trace in traces if any(event.buffer in own_ids for event in trace)), None
+    )
     if events is None:
         own = next(iter(allocation.buffers), -1)
         return {own: allocation.size}, len(allocation.buffers) <= 1

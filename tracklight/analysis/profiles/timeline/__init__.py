@@ -163,7 +163,7 @@ class Pyramid:
         """Return the entries of some rows that are visible from ``start`` to ``end``."""
         _, entries, bounds = next(item for item in reversed(self._levels) if item[0] <= level)
         slices = (self._get_visible_slice(entries, bounds, row, start, end) for row in rows)
-        visible = [entries.take(each) for each in slices if each.start < each.stop]
+        visible = [entries.take(element) for element in slices if element.start < element.stop]
         joined = concat_entries([entries.take(slice(0, 0)), *visible])
         return _merge_entries(_drop_hidden(joined, start, level), level)
 
@@ -368,7 +368,7 @@ class Timeline:
         for track in range(len(self.trace.tracks)):
             for row in self.get_rows(track)[1:]:
                 above, events = (
-                    self.order[bounds[each] : bounds[each + 1]] for each in (row - 1, row)
+                    self.order[bounds[item] : bounds[item + 1]] for item in (row - 1, row)
                 )
                 parents[events] = self._get_enclosing(above, events)
         return parents

@@ -237,8 +237,8 @@ def has_counters(trace: Trace) -> bool:
 def list_counters(trace: Trace, steps: Steps) -> list[Counter]:
     """Return the counters of a trace."""
     recorded = [
-        Counter("recorded", each.name, each.times_ps, each.values, each.process)
-        for each in trace.counters
+        Counter("recorded", counter.name, counter.times_ps, counter.values, counter.process)
+        for counter in trace.counters
     ]
     return [*_iter_memory(trace, steps), *_iter_queues(trace), *recorded]
 
@@ -432,10 +432,12 @@ def get_event_details(timeline: Timeline, flows: EventPairs, event: int) -> Even
             EventArgument(key, _shorten_value(value))
             for key, value in trace.get_args(event).items()
         ],
-        stack=[_make_event_row(timeline, each) for each in _list_ancestors(timeline, event)],
+        stack=[
+            _make_event_row(timeline, ancestor) for ancestor in _list_ancestors(timeline, event)
+        ],
         children=_sum_children(timeline, event),
-        incoming=[_make_event_row(timeline, each) for each in incoming.tolist()],
-        outgoing=[_make_event_row(timeline, each) for each in outgoing.tolist()],
+        incoming=[_make_event_row(timeline, item) for item in incoming.tolist()],
+        outgoing=[_make_event_row(timeline, item) for item in outgoing.tolist()],
         same_name=_compare_same_name(timeline, event),
     )
 
@@ -604,8 +606,8 @@ def _sum_selected_tracks(
     counts = np.bincount(trace.track[events], minlength=len(trace.tracks))
     busy = measure_tracks(trace, start_ps, end_ps)
     return [
-        SelectedTrack(each, int(counts[each]), float(busy[each]))
-        for each in np.flatnonzero(counts).tolist()
+        SelectedTrack(item, int(counts[item]), float(busy[item]))
+        for item in np.flatnonzero(counts).tolist()
     ]
 
 
