@@ -68,7 +68,7 @@ _LIGHTS: dict[str, LightKind] = {
 _CAMERAS = ("PerspectiveCamera", "OrthographicCamera")
 
 
-# ---- Names
+# ---- names
 
 
 def split_mesh_tag(tag: str) -> tuple[str, MeshContent]:
@@ -113,7 +113,7 @@ def _iter_tags(name: str, part: MeshContent) -> Iterator[str]:
         yield name
 
 
-# ---- Steps
+# ---- steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def _take(column: Float64 | Int32, rows: Int64 | Int32) -> Float64 | Int32:
     return column[rows] if len(column) else np.zeros(len(rows), column.dtype)
 
 
-# ---- Reading parts
+# ---- reading parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +313,7 @@ def _parse_plugin_data(content: bytes) -> proto.Message:
         return proto.MeshPluginData()
 
 
-# ---- Scene config
+# ---- scene config
 
 
 class Camera(msgspec.Struct, omit_defaults=True):

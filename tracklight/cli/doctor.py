@@ -128,7 +128,7 @@ def _iter_sections(flags: Namespace) -> Iterator[Section]:
         catalog.close()
 
 
-# --- The installation ---
+# ---- the installation
 
 
 class Extra(NamedTuple):
@@ -246,7 +246,7 @@ def _find_version(package: str) -> str | None:
         return None
 
 
-# --- Files in a log directory that no dashboard shows ---
+# ---- files in a log directory that no dashboard shows
 
 _OLD_PROFILE = "results of an old TensorFlow profiler without the raw data"
 _WANDB = "Weights & Biases run files"
@@ -302,7 +302,7 @@ def _describe_file(file: ListedFile) -> str | None:
     return _OLD_PROFILE if in_profile and file.name.endswith(_OLD_PROFILE_SUFFIXES) else None
 
 
-# --- The log directory ---
+# ---- the log directory
 
 #: Folders of other programs, and how to show their data.
 _OTHER_PROGRAMS = {

@@ -633,6 +633,10 @@ class FairnessResult(Frame):
     ) -> ProtoMessage:
         """Return the ``Summary.Value`` message that `write` logs.
 
+        Args:
+            tag: The tag.
+            data_path: The file with the evaluated rows, which links slices to What-If.
+
         Raises:
             UsageError: The tag is empty.
         """

@@ -409,7 +409,7 @@ _DTYPE_BY_NAME = {
 _NAME_BY_DTYPE = {dtype: name for name, dtype in _DTYPE_BY_NAME.items()}
 
 
-# ---- Text
+# ---- text
 
 #: Larger tensors are summarized.
 MAX_FULL_ELEMENTS = 64

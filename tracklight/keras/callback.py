@@ -63,7 +63,7 @@ class BatchProfiler:
         return f"batch_{self._batches.last}"
 
     def begin_batch(self, batch: int) -> None:
-        """Handle the begin of a batch, counted from 1 over all epochs."""
+        """Handle the start of a batch, counted from 1 over all epochs."""
         if batch > self._batches.last:
             self.stop()
         elif batch >= self._batches.first and not self.has_finished:

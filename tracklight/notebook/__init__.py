@@ -411,7 +411,7 @@ def _is_in_notebook() -> bool:
     return hasattr(shell, "kernel")
 
 
-# --- Hosted notebook services ---
+# ---- hosted notebook services
 
 #: Host names under which each service shows the ports of a kernel.
 _COLAB = ("colab.research.google.com", "*.googleusercontent.com", "*.colab.dev")

@@ -300,7 +300,14 @@ class Log:
         return Table(series, overwritten=overwritten)
 
     def select(self, run: NameFilter = None, tag: NameFilter = None) -> dict[str, list[TagInfo]]:
-        """Return the selected tags of every selected run; see `scalars` for the arguments.
+        """Return the selected tags of every selected run.
+
+        Args:
+            run: The runs, as for `scalars`; None selects all.
+            tag: The tags, as for `scalars`; None selects all.
+
+        Returns:
+            The tags of any kind by the name of the run.
 
         Raises:
             RunNotFoundError: A plain name matches no run.

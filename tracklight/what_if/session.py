@@ -121,7 +121,12 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
         return int(self.workspace.is_active.sum())
 
     def add_model(self, name: str, model: Any, **options: Any) -> None:
-        """Add a model to compare with; the options are those of the constructor.
+        """Add a model to compare with.
+
+        Args:
+            name: The name of the model.
+            model: The model, as for the constructor.
+            **options: Options of the model, as for the constructor.
 
         Raises:
             UsageError: The model is not of a supported kind, or its name is taken.
@@ -240,6 +245,13 @@ class Session(FeatureAnalysis, PerformanceAnalysis):
 
     def save_slice(self, name: str, rows: Iterable[int]) -> None:
         """Name a set of rows: a boolean column to slice by, which models do not get.
+
+        Args:
+            name: The name of the slice; an existing slice of this name is replaced.
+            rows: The numbers of the rows.
+
+        Raises:
+            UsageError: The name is that of a column, or there is no such row.
 
         Example:
             >>> errors = session.predictions().to_pandas().query("correct == False")

@@ -265,7 +265,7 @@ def _decode(data: bytes) -> NDArray[np.generic] | None:
         return None
 
 
-# --- Analysis ------------------------------------------------------------------------------------
+# ---- analysis
 
 
 #: Gradual problems are reported if they last for this many recorded steps.

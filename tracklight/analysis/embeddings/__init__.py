@@ -211,7 +211,7 @@ def _spherize(vectors: Float32) -> Float32:
     return centered
 
 
-# ---- Vectors
+# ---- vectors
 
 
 def read_vectors(files: ConfinedFiles, version: EmbeddingVersion) -> Vectors:
@@ -327,7 +327,7 @@ def _check_finite(values: Float32, name: str) -> Vectors:
     return Vectors(values, usable, (problem,))
 
 
-# ---- Sprites
+# ---- sprites
 
 
 def read_sprite_sheet(file: BinaryIO, size: Sequence[int], count: int) -> SpriteSheet:
@@ -384,7 +384,7 @@ def _read_image_size(file: BinaryIO) -> tuple[int, int]:
         ) from None
 
 
-# ---- Rows
+# ---- rows
 
 
 def decode_row_bits(bits: bytes, count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -264,7 +264,7 @@ def _make_pixel_table() -> Int64:
 _PIXEL_OF_CODE = _make_pixel_table()
 
 
-# ---- Regions
+# ---- regions
 
 #: Cells along each axis, by the number of axes.
 _GRID_SIDES = {2: 64, 3: 24}

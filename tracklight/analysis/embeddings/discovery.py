@@ -33,7 +33,7 @@ from tracklight.formats.proto import Message as ProtoMessage
 from tracklight.logdir.access import ConfinedFiles, Root, join_path, open_filesystem
 from tracklight.logdir.discover import PROJECTOR_CONFIG, TENSOR_SUFFIXES
 
-# ---- Projector files
+# ---- projector files
 
 CONFIG_FILENAME = PROJECTOR_CONFIG
 
@@ -240,7 +240,7 @@ def _read_bookmark_label(entry: msgspec.Raw) -> str:
     return ""
 
 
-# ---- Discovery
+# ---- discovery
 
 #: ``model-0003.safetensors``, ``ckpt-12.index``, ``keras_embedding.ckpt-0.weights.h5``, …
 _STEP_FILE_NAME = re.compile(
@@ -368,7 +368,7 @@ def _list_checkpoint_directories(directory: str) -> list[str]:
     return directories
 
 
-# ---- Tensor files
+# ---- tensor files
 
 
 class StepFile(NamedTuple):
@@ -457,7 +457,7 @@ def find_array_name(file: StepFile) -> str | None:
     return None if match is None else match["stem"]
 
 
-# ---- Projector configs
+# ---- projector configs
 
 
 def read_config(files: ConfinedFiles, folder: str) -> ProjectorConfig:

@@ -31,7 +31,7 @@ from tracklight.index.series_query import Curve, SeriesQuery
 from tracklight.logdir import natural_key
 from tracklight.types import Float64, Int64, Point, SeriesSummary
 
-# ---- Hyperparameters
+# ---- hyperparameters
 
 #: Further hyperparameters are not shown.
 MAX_HPARAMS = 1000
@@ -274,7 +274,7 @@ _AGGREGATIONS: dict[Aggregation, Callable[[Float64], float]] = {
 }
 
 
-# ---- Metrics
+# ---- metrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,7 +419,7 @@ def _sort_metric_key(metric: Metric) -> tuple[object, ...]:
     return 1, is_bookkeeping, natural_key(metric.tag), natural_key(metric.group)
 
 
-# ---- Values
+# ---- values
 
 
 @dataclass(frozen=True)
@@ -507,7 +507,7 @@ def _reduce_one_series(log: Source, key: SeriesKey, reduction: MetricReduction) 
         return NO_VALUE
 
 
-# ---- Repeats
+# ---- repeats
 
 
 @dataclass(frozen=True, eq=False)

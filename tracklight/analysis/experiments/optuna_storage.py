@@ -63,7 +63,7 @@ _GOALS = {"MINIMIZE": "minimize", "MAXIMIZE": "maximize"}
 _SPECIAL_VALUES = {"INF_POS": math.inf, "INF_NEG": -math.inf, "NAN": math.nan}
 
 
-# ---- Studies under construction
+# ---- studies under construction
 
 
 @dataclass(slots=True)
@@ -377,7 +377,7 @@ def _set_param(
             study.domains[name] = distributions.describe(name, distribution)
 
 
-# ---- Journal
+# ---- journal
 
 
 def read_optuna_journal(path: Path) -> StudyContents | None:

@@ -90,7 +90,7 @@ class SessionRun(NamedTuple):
     group: str
 
 
-# ---- Runs of sessions
+# ---- runs of sessions
 
 
 def inherit_hparams(own: Mapping[str, T], runs: Iterable[str]) -> dict[str, T]:
@@ -161,7 +161,7 @@ def _map_only_children(names: Iterable[str]) -> dict[str, str]:
     return {parent: own[0] for parent, own in children.items() if len(own) == 1}
 
 
-# ---- Reading sessions
+# ---- reading sessions
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ is not needed.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from tracklight.formats import proto
 from tracklight.formats.proto import Message, decode_text
 from tracklight.formats.tfrecord import iter_records
 from tracklight.logdir.discover import EVALUATION_CONFIG
+from tracklight.util.parsing import load_json
 
 # ---- files
 
@@ -105,7 +105,7 @@ def parse_config(data: bytes) -> TfmaConfig:
         FormatError: The file is no such configuration.
     """
     try:
-        run = json.loads(data)
+        run = load_json(data)
         if not isinstance(run, dict):
             raise ValueError("it is no object")
     except (ValueError, RecursionError) as error:

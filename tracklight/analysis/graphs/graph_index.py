@@ -50,7 +50,7 @@ from tracklight.analysis.graphs.statistics import NodeStatistics, compute_node_s
 from tracklight.errors import UsageError
 from tracklight.types import Bool, Int32
 
-# ---- The index
+# ---- the index
 
 #: Up to this many nodes are described one by one instead of computing statistics for all.
 _MAX_DIRECT_NODES = 2000
@@ -341,7 +341,7 @@ def _get_slots(call: Location, edges: Int32, incoming: bool) -> Int32:
     return np.where(control, -1, slots).astype(np.int32)
 
 
-# ---- Search, dependencies and paths
+# ---- search, dependencies and paths
 
 SearchField = Literal["name", "op", "attribute", "shape", "dtype", "device"]
 

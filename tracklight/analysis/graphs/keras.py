@@ -299,7 +299,7 @@ def _order_outputs(outputs: dict[str, TensorSpec]) -> tuple[TensorSpec, ...]:
     )
 
 
-# ---- Layers: parameter counts and output shapes
+# ---- layers: parameter counts and output shapes
 
 #: A layer or its config, as in the output of ``model.to_json()``.
 Json = dict[str, Any]

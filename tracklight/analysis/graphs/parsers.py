@@ -52,6 +52,7 @@ from tracklight.errors import EmptyGraphError, FormatError, GraphFileError, Miss
 from tracklight.formats import proto
 from tracklight.formats.checkpoints.tensor_file import read_root_attribute
 from tracklight.formats.proto import LENGTH_DELIMITED, VARINT, Message, decode_text, iter_fields
+from tracklight.util.parsing import load_json
 
 GRAPH_PARSERS: dict[str, Callable[[bytes], Graph]] = {
     "graphs": lambda data: add_parameter_shapes(parse_graphdef(data)),
@@ -271,7 +272,7 @@ def _parse_archive(data: bytes) -> Graph:
 
 def _parse_json(data: bytes) -> Graph:
     with suppress(ValueError, RecursionError):  # reported by the parser
-        check_has_layers(json.loads(data))
+        check_has_layers(load_json(data))
     return parse_keras(data)
 
 
@@ -331,7 +332,7 @@ def get_graphdef(message: Message) -> Message:
     return message if name == "GraphDef" else message.graph_def
 
 
-# ---- Properties of a model file
+# ---- properties of a model file
 
 #: Names of properties that several formats have.
 FORMAT, PRODUCER, VERSION, DESCRIPTION = "format", "producer", "version", "description"
@@ -437,7 +438,7 @@ def _iter_hdf5(data: bytes) -> Pairs:
 def _iter_safetensors(data: bytes) -> Pairs:
     yield FORMAT, "safetensors"
     size = int.from_bytes(data[:8], "little")
-    yield from _iter_texts(json.loads(data[8 : 8 + size]).get(_METADATA, {}))
+    yield from _iter_texts(load_json(data[8 : 8 + size]).get(_METADATA, {}))
 
 
 def _iter_archive(data: bytes) -> Pairs:

@@ -31,6 +31,7 @@ from tracklight.errors import ModelError, UsageError, import_optional
 from tracklight.formats import proto
 from tracklight.formats.proto import Message, decode_text
 from tracklight.formats.tensor import decode_tensor, encode_tensor
+from tracklight.util.parsing import load_json
 
 DEFAULT_TIMEOUT_S = 30.0
 _JSON_BATCH_ROWS = 1000
@@ -581,8 +582,8 @@ def post_json(
             status=response.status,
         )
     try:
-        return json.loads(content)
-    except ValueError:
+        return load_json(content)
+    except (ValueError, RecursionError):
         raise ModelError(
             "models.not_json", "{address} did not respond with JSON", address=parts.netloc
         ) from None
@@ -590,9 +591,9 @@ def post_json(
 
 def _extract_message(content: bytes) -> str:
     try:
-        decoded = json.loads(content)
+        decoded = load_json(content)
         text = str(decoded.get("error") or decoded.get("detail") or "")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         text = content.decode("utf-8", "replace").strip()
     return text[:_MAX_DETAIL_CHARS]
 

@@ -208,7 +208,7 @@ def _mask_compute(trace: Trace, device: str) -> Bool:
     return is_track[trace.track] & trace.is_device_work & ~is_copy & ~mask_collectives(trace)
 
 
-# --- One rank ------------------------------------------------------------------------------------
+# ---- one rank
 
 
 class CommunicationTime(NamedTuple):
@@ -336,7 +336,7 @@ def _make_group(
     )
 
 
-# --- Several ranks -------------------------------------------------------------------------------
+# ---- several ranks
 
 
 class RankTrace(NamedTuple):

@@ -57,7 +57,7 @@ _NO_PROGRAM = -1
 _QUOTED = re.compile(r'"([^"]*)"')
 
 
-# --- Tensor cores --------------------------------------------------------------------------------
+# ---- tensor cores
 
 
 class TensorCoreUse(IntEnum):
@@ -91,7 +91,7 @@ def is_matmul_kernel(kernel: str) -> bool:
     return "init_device_workspace" not in kernel and _MATMUL_KERNEL.search(kernel) is not None
 
 
-# --- Kernels and their launches ------------------------------------------------------------------
+# ---- kernels and their launches
 
 
 class LaunchConfig(NamedTuple):
@@ -260,7 +260,7 @@ def _parse_float(text: str) -> float:
         return nan
 
 
-# --- Precision -----------------------------------------------------------------------------------
+# ---- precision
 
 
 class PrecisionKind(IntEnum):

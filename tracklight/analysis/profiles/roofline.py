@@ -106,7 +106,7 @@ class _CostTotals:
         }
 
 
-# --- XLA instructions ----------------------------------------------------------------------------
+# ---- XLA instructions
 
 
 def compute_instruction_cost(program: XlaProgram, instruction: HloInstruction) -> Cost:
@@ -251,7 +251,7 @@ def _compute_program_costs(trace: Trace, instructions: InstructionMap) -> dict[O
     return totals.get_means()
 
 
-# --- PyTorch ops ---------------------------------------------------------------------------------
+# ---- PyTorch ops
 
 
 @lru_cache(maxsize=65_536)
@@ -336,7 +336,7 @@ def _compute_torch_costs(trace: Trace, event_ops: EventOps) -> dict[Op, Cost]:
     return totals.get_means()
 
 
-# --- Peak rates of devices -----------------------------------------------------------------------
+# ---- peak rates of devices
 
 _TERA = 1e12
 #: TF32 are numbers of 32 bits on tensor cores; FP16 is also bfloat16.
@@ -452,7 +452,7 @@ def _has_word(name: str, word: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9]){word}(?![A-Za-z0-9])", name) is not None
 
 
-# --- Roofline ------------------------------------------------------------------------------------
+# ---- roofline
 
 
 class RooflinePoint(NamedTuple):
@@ -486,7 +486,7 @@ def compute_roofline_points(op_stats: OpStats, costs: dict[Op, Cost]) -> list[Ro
     ]
 
 
-# --- Utilization ---------------------------------------------------------------------------------
+# ---- utilization
 
 
 class PrecisionRate(msgspec.Struct):

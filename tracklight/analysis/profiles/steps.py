@@ -241,7 +241,7 @@ def _analyze_with_xprof_rules(trace: Trace) -> tuple[Steps, StepBreakdown]:
     return steps, StepBreakdown(time, time.copy(), total)
 
 
-# --- Finding steps -------------------------------------------------------------------------------
+# ---- finding steps
 
 
 def detect_steps(trace: Trace, marker: str = "") -> Steps:
@@ -396,7 +396,7 @@ def _select_top_level(trace: Trace) -> Int64:
     return np.concatenate([np.empty(0, np.int64), *top_level])
 
 
-# --- Breaking down their time --------------------------------------------------------------------
+# ---- breaking down their time
 
 
 def _break_down_steps(

@@ -40,7 +40,7 @@ _NON_WORK_PREFIXES = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute",
 _MIN_STEPS_TO_TRIM = 5
 
 
-# --- Grouping of events --------------------------------------------------------------------------
+# ---- grouping of events
 
 
 class EventGraph:
@@ -297,7 +297,7 @@ def _list_host_events(trace: Trace, process: str = "/host:CPU") -> Int64:
     return np.flatnonzero(is_host[trace.track]) if len(trace) else np.empty(0, np.int64)
 
 
-# --- Steps ---------------------------------------------------------------------------------------
+# ---- steps
 
 
 class XprofStep(NamedTuple):
@@ -369,7 +369,7 @@ def _classify_event(name: str) -> int:
     return _INPUT if lowered.startswith("iteratorgetnext") else _COMPUTE
 
 
-# --- Ops -----------------------------------------------------------------------------------------
+# ---- ops
 
 
 @dataclass

@@ -152,7 +152,7 @@ def select_alerts(
     if not is_filtered and not has_range:
         indexes = np.arange(len(alerts))
     elif isinstance(alerts, DumpAlerts):
-        # A dump knows nothing of steps.
+        # Alerts of a dump have no steps.
         found = alerts.select(request.kinds, request.query, request.dtype)
         indexes = found[:0] if has_range else found
     else:
@@ -196,7 +196,7 @@ def iter_alerts_json(analysis: Analysis) -> Iterator[bytes]:
     yield b"\n]\n"
 
 
-# --- Tensors -------------------------------------------------------------------------------------
+# ---- tensors
 
 
 def make_summary_row(tensor: TensorSummary, first_row: int) -> TensorSummaryRow:
@@ -236,7 +236,7 @@ def make_summary_row(tensor: TensorSummary, first_row: int) -> TensorSummaryRow:
     )
 
 
-# --- Recordings ----------------------------------------------------------------------------------
+# ---- recordings
 
 
 def make_heatmap(
@@ -416,7 +416,7 @@ def read_value(
     return StoredValueResponse(cursor, request.name, report.step, row)
 
 
-# --- Dumps ---------------------------------------------------------------------------------------
+# ---- dumps
 
 
 def list_rows(cursor: str, rows: EventRows, request: RowsRequest) -> EventColumns:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,8 +47,9 @@ from tracklight.errors import FormatError, LogError
 from tracklight.plugin import Blob
 from tracklight.types import Float64
 from tracklight.util.memory import UploadStore, make_upload_id
+from tracklight.util.parsing import load_json
 
-# ---- Files, and their values on a graph
+# ---- files, and their values on a graph
 
 #: Columns of tables that have the names of the nodes; otherwise it is the first column.
 _NAME_COLUMNS = ("node", "name", "path", "op", "layer", "module", "id")
@@ -113,7 +113,7 @@ def _is_json(text: str) -> bool:
 def _iter_json_rows(filename: str, text: str) -> Iterator[tuple[str, str, float]]:
     """Yield the node, the column and the value of all numbers."""
     try:
-        content = json.loads(text)
+        content = load_json(text)
     except (ValueError, RecursionError):
         raise FormatError(
             "graphs.overlay_bad_json", "{file} is not valid JSON", file=filename
@@ -273,7 +273,7 @@ def compute_range(scale: OverlayScale, shown: Sequence[Child]) -> tuple[float, f
     return (float(known.min()), float(known.max())) if len(known) else (nan, nan)
 
 
-# ---- Uploaded files
+# ---- uploaded files
 
 _MAX_OVERLAYS = 16
 _MAX_RANKED = 20
@@ -399,7 +399,7 @@ def _iter_top_rows(location: Location, scales: _Scales) -> Iterator[OverlayNodeR
         )
 
 
-# ---- Weights
+# ---- weights
 
 _UNSAFE_FILENAME = re.compile(r"[^\w.-]+")
 _MAX_FILENAME_LENGTH = 100

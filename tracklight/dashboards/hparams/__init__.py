@@ -174,7 +174,7 @@ class HParams(Dashboard):
         return trials
 
 
-# ---- Export of the table
+# ---- export of the table
 
 _SESSION_COLUMNS = ("name", "study", "group", "status", "start", "end", "duration")
 

@@ -79,7 +79,7 @@ _MAX_NAMED = 3
 _MAX_SPARKLINES = 1000
 
 
-# ---- Table
+# ---- table
 
 
 @dataclass(frozen=True, eq=False)
@@ -463,7 +463,7 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
     )
 
 
-# ---- Importance
+# ---- importance
 
 
 def make_importance_response(
@@ -635,7 +635,7 @@ def _make_problem(result: ImportanceResult) -> Problem:
     )
 
 
-# ---- Sparklines
+# ---- sparklines
 
 
 @dataclass(frozen=True)

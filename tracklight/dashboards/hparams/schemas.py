@@ -28,7 +28,7 @@ AxisScale = Literal["linear", "log", "quantile"]
 UInt8 = NDArray[np.uint8]
 
 
-# ---- Requests
+# ---- requests
 
 
 class ReductionRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -150,7 +150,7 @@ class ExportRequest(ReductionRequest, kw_only=True):
     query: TrialQuery | None = None
 
 
-# ---- Responses
+# ---- responses
 
 
 class StudyInfo(msgspec.Struct):

@@ -72,7 +72,7 @@ def _is_svg(head: bytes) -> bool:
     return text.startswith(b"<") and b"<svg" in text.lower()
 
 
-# --- Header ---
+# ---- header
 
 #: Larger images are not decoded, because they could exhaust the memory.
 MAX_PIXELS = 200_000_000
@@ -241,7 +241,7 @@ def _find_deep_mode(image_format: ImageFormat, data: bytes) -> str | None:
     return _DEEP_MODES.get(data[25])
 
 
-# --- Animations ---
+# ---- animations
 #
 # Frames are counted by walking the blocks of the file. Pillow would decode GIF frames one by one.
 
@@ -331,7 +331,7 @@ def _iter_webp_ms(data: bytes) -> Iterator[float]:
         at += 8 + size + size % 2
 
 
-# --- MP4 videos ---
+# ---- MP4 videos
 
 #: Limit of boxes on one level; real files have a few.
 _MAX_BOXES = 1000

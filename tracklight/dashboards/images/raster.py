@@ -261,7 +261,7 @@ def encode_webp(data: bytes) -> tuple[bytes, str]:
     return stream.getvalue(), "image/webp"
 
 
-# --- Cache ---
+# ---- cache
 
 _SMALL_CACHE_BYTES = 48 << 20
 #: Images with more pixels are large.
@@ -320,7 +320,7 @@ class RasterCache:
         return self._large_lock if pixels > _MAX_SMALL_PIXELS else self._small_slots
 
 
-# --- Tiles ---
+# ---- tiles
 
 TILE_SIZE_PX = 512
 

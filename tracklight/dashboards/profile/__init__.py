@@ -229,7 +229,7 @@ QUERY_TOOL = Tool("query", _make_query_routes, explain_empty, _iter_query_static
 _MAX_STATIC_BASELINES = 4
 
 
-# --- Overview and steps --------------------------------------------------------------------------
+# ---- overview and steps
 
 
 def get_overview(
@@ -298,7 +298,7 @@ def _iter_overview_static(
 OVERVIEW_TOOL = Tool("overview", _make_overview_routes, explain_empty, _iter_overview_static)
 
 
-# --- Hosts ---------------------------------------------------------------------------------------
+# ---- hosts
 
 
 def get_hosts_response(
@@ -323,7 +323,7 @@ def _iter_host_rows(
         yield HostStepRow(host, summary.steps.mean_ms, parts_ms, None)
 
 
-# --- Input analysis ------------------------------------------------------------------------------
+# ---- input analysis
 
 
 def get_input_analysis(store: CaptureStore, request: CaptureRequest) -> InputAnalysis:
@@ -347,7 +347,7 @@ def _explain_no_input(capture: LoadedCapture) -> EmptyReason | None:
 INPUT_TOOL = make_tool("input", CaptureRequest, get_input_analysis, _explain_no_input)
 
 
-# --- Comparison ----------------------------------------------------------------------------------
+# ---- comparison
 
 
 def get_comparison(store: CaptureStore, request: CaptureRequest) -> Comparison:

@@ -58,7 +58,7 @@ _MAX_OUT_OF_MEMORY = 100
 _FREE_BLOCK = -1
 
 
-# --- Allocator events and heap profiles ----------------------------------------------------------
+# ---- allocator events and heap profiles
 
 
 class AllocationColumns(msgspec.Struct):
@@ -231,7 +231,7 @@ def _read_samples(store: CaptureStore, request: CaptureRequest) -> list[HeapSamp
         return list_heap_samples(parse_pprof(path.read_bytes()))
 
 
-# --- Snapshots of PyTorch's CUDA allocator -------------------------------------------------------
+# ---- snapshots of PyTorch's CUDA allocator
 
 
 class CategoryColumn(msgspec.Struct):
@@ -446,7 +446,7 @@ def _make_segment_columns(segments: list[MemorySegment], snapshot: CudaSnapshot)
     )
 
 
-# --- XLA buffers ---------------------------------------------------------------------------------
+# ---- XLA buffers
 
 
 class ProgramMemoryRow(msgspec.Struct):
@@ -496,7 +496,7 @@ def _make_program_row(memory: ProgramMemory) -> ProgramMemoryRow:
     )
 
 
-# --- The tool ------------------------------------------------------------------------------------
+# ---- the tool
 
 
 def _has_buffers(capture: LoadedCapture) -> bool:

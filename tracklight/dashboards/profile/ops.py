@@ -68,7 +68,7 @@ _MAX_OPERATOR_ROWS = 5000
 StepNumber = Annotated[int, msgspec.Meta(ge=-1, le=1_000_000_000)]
 
 
-# --- Op statistics -------------------------------------------------------------------------------
+# ---- op statistics
 
 
 def get_ops_response(store: CaptureStore, request: CaptureRequest) -> OpsResponse:
@@ -108,7 +108,7 @@ def _explain_no_ops(capture: LoadedCapture) -> EmptyReason | None:
 OPS_TOOL = make_tool("ops", CaptureRequest, get_ops_response, _explain_no_ops)
 
 
-# --- Kernels -------------------------------------------------------------------------------------
+# ---- kernels
 
 
 def get_kernels_response(store: CaptureStore, request: CaptureRequest) -> KernelsResponse:
@@ -186,7 +186,7 @@ def _explain_no_kernels(capture: LoadedCapture) -> EmptyReason | None:
 KERNELS_TOOL = make_tool("kernels", CaptureRequest, get_kernels_response, _explain_no_kernels)
 
 
-# --- XLA programs --------------------------------------------------------------------------------
+# ---- XLA programs
 
 
 def get_programs_response(store: CaptureStore, request: CaptureRequest) -> ProgramsResponse:
@@ -326,7 +326,7 @@ def _iter_program_static(
 PROGRAM_TOOL = Tool("program", _make_program_routes, _explain_no_programs, _iter_program_static)
 
 
-# --- Roofline ------------------------------------------------------------------------------------
+# ---- roofline
 
 
 def get_roofline_response(store: CaptureStore, request: CaptureRequest) -> RooflineResponse:
@@ -387,7 +387,7 @@ def _explain_no_roofline(capture: LoadedCapture) -> EmptyReason | None:
 ROOFLINE_TOOL = make_tool("roofline", CaptureRequest, get_roofline_response, _explain_no_roofline)
 
 
-# --- Operators and modules -----------------------------------------------------------------------
+# ---- operators and modules
 
 
 class OperatorsRequest(CaptureRequest):
@@ -473,7 +473,7 @@ OPERATORS_TOOL = make_tool(
 )
 
 
-# --- Call trees ----------------------------------------------------------------------------------
+# ---- call trees
 
 
 class CallTreeRequest(CaptureRequest):

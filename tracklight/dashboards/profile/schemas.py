@@ -27,7 +27,7 @@ TimePs = Annotated[float, msgspec.Meta(ge=-(2.0**60), le=2.0**60)]
 TrackIds = Annotated[list[EventNumber], msgspec.Meta(max_length=10_000)]
 
 
-# --- Captures ------------------------------------------------------------------------------------
+# ---- captures
 
 
 class CaptureRequest(msgspec.Struct):
@@ -139,7 +139,7 @@ class ToolsResponse(msgspec.Struct):
     """Whether the rules of xprof can be applied: only to captures without a device."""
 
 
-# --- Overview ------------------------------------------------------------------------------------
+# ---- overview
 
 
 class PartColumns(msgspec.Struct):
@@ -193,7 +193,7 @@ class SameProgramResponse(msgspec.Struct):
     is_same_program: bool
 
 
-# --- Ops, kernels, programs and roofline ---------------------------------------------------------
+# ---- ops, kernels, programs and roofline
 
 
 class OpsResponse(msgspec.Struct):
@@ -340,7 +340,7 @@ class RooflineResponse(msgspec.Struct):
     utilization: Utilization | None
 
 
-# --- Timeline ------------------------------------------------------------------------------------
+# ---- timeline
 
 
 class TilesRequest(CaptureRequest):

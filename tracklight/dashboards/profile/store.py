@@ -76,7 +76,7 @@ T = TypeVar("T")
 Request = TypeVar("Request", bound=CaptureRequest)
 
 
-# --- Listing -------------------------------------------------------------------------------------
+# ---- listing
 
 
 class CaptureListing:
@@ -212,7 +212,7 @@ class _RunSteps:
         return self._log.scalar(run, tag).without_overwritten()
 
 
-# --- Uploads -------------------------------------------------------------------------------------
+# ---- uploads
 
 
 class CaptureUploads:
@@ -289,7 +289,7 @@ def _make_uploaded_file(name: str, path: Path, size: int) -> CaptureFile:
     )
 
 
-# --- Loading and caching -------------------------------------------------------------------------
+# ---- loading and caching
 
 
 class LoadedCapture(AnalyzedTrace):
@@ -548,7 +548,7 @@ def _make_key(file: CaptureFile) -> str:
     return f"{file.path} {file.version}"
 
 
-# --- Tools ---------------------------------------------------------------------------------------
+# ---- tools
 
 
 class EmptyReason(NamedTuple):

@@ -69,7 +69,7 @@ from tracklight.types import Bool, Float32, Float64, Int32
 from tracklight.util.files import FileCache
 from tracklight.util.memory import LruCache
 
-# ---- Jobs and their results
+# ---- jobs and their results
 
 _MAX_CONTEXTS = 100
 _MAX_LAYOUT_BYTES = 512 << 20
@@ -210,7 +210,7 @@ def _decode_layout(content: bytes) -> Float32 | None:
     return layout if is_layout else None
 
 
-# ---- Clustering
+# ---- clustering
 
 
 class ClusterJobs:
@@ -333,7 +333,7 @@ _TRUST_NEIGHBORS = 5
 _HIGH_TRUST, _MEDIUM_TRUST = 0.95, 0.85
 
 
-# ---- Input and alignment
+# ---- input and alignment
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +430,7 @@ def get_alignment_target(
     return AlignmentTarget(rows, layout[indices[rows]], vectors)
 
 
-# ---- Methods
+# ---- methods
 
 
 def make_computation(
@@ -587,7 +587,7 @@ def _compute_mean(embedding: LoadedEmbedding, end: AxisEnd, searcher: LabelSearc
     return mean
 
 
-# ---- Jobs
+# ---- jobs
 
 
 class LayoutJobs:

@@ -69,7 +69,7 @@ from tracklight.plugin import Stream
 from tracklight.types import Bool, Float32, Float64, Int32
 from tracklight.util.memory import LruCache
 
-# ---- Columns, points and neighbors
+# ---- columns, points and neighbors
 
 _MAX_VALUES = 200
 #: Vectors with more dimensions are mostly embeddings of words or activations, whose lengths mean
@@ -335,7 +335,7 @@ def _count_frequent_values(column: LabelColumn, mask: Bool | None) -> list[int]:
     return [int(counts[code_of[value.text]]) for value in frequent]
 
 
-# ---- Files
+# ---- files
 
 
 def make_file_stream(
@@ -436,7 +436,7 @@ def _escape_cell(text: str) -> str:
     return text.replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
-# ---- Density of layouts
+# ---- density of layouts
 
 _MAX_INDEX_BYTES = 1 << 30
 _MAX_TILE_BYTES = 256 << 20

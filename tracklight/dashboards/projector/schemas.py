@@ -37,7 +37,7 @@ Utf8 = NDArray[np.uint8]
 UInt8 = NDArray[np.uint8]
 
 
-# ---- Requests
+# ---- requests
 
 
 class EmbeddingRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -383,7 +383,7 @@ class EmbeddingFileRequest(EmbeddingRequest, kw_only=True):
     job: Key | None = None
 
 
-# ---- Responses
+# ---- responses
 
 
 class VersionRow(msgspec.Struct):

@@ -47,7 +47,7 @@ BucketRules = dict[
 ]
 
 
-# ---- Models
+# ---- models
 
 
 class GrpcModel(msgspec.Struct, tag="grpc", forbid_unknown_fields=True):
@@ -117,7 +117,7 @@ class ColumnModel(msgspec.Struct, tag="columns", forbid_unknown_fields=True):
 ModelSpec = GrpcModel | RestModel | KserveModel | JsonModel | FileModel | ColumnModel
 
 
-# ---- Requests
+# ---- requests
 
 
 class DataFilesRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -444,7 +444,7 @@ class DataExportRequest(SessionRequest):
             raise ValueError("models and thresholds must have the same length")
 
 
-# ---- Responses
+# ---- responses
 
 
 class DataFile(msgspec.Struct):

@@ -299,7 +299,7 @@ def _convert_shape(message: Message) -> HloShape:
     )
 
 
-# --- Buffers -------------------------------------------------------------------------------------
+# ---- buffers
 
 
 class HloBuffer(NamedTuple):

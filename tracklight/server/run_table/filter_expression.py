@@ -144,9 +144,9 @@ class _Parser(TokenParser[TokenKind]):
 
     def _read_token(self, at: int) -> tuple[Token[TokenKind], int] | None:
         text = self._text
-        sign = text[at]
-        if sign in _BRACKETS:
-            return Token(_BRACKETS[sign], sign, at), at + 1
+        character = text[at]
+        if character in _BRACKETS:
+            return Token(_BRACKETS[character], character, at), at + 1
         if match := _OPERATOR.match(text, at):
             return Token("operator", match[0], at), match.end()
         if match := _STRING.match(text, at):

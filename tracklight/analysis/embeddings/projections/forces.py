@@ -290,7 +290,7 @@ def _compute_pairwise_repulsion(layout: Float64) -> tuple[Float64, float]:
     return forces, total - len(layout)
 
 
-# ---- Repulsion on a grid
+# ---- repulsion on a grid
 
 
 class Grid(NamedTuple):

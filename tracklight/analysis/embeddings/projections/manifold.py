@@ -54,7 +54,7 @@ from tracklight.analysis.jobs import JobProgress
 from tracklight.errors import Message, UsageError
 from tracklight.types import Float32, Float64, Int32, Int64
 
-# ---- Graph of nearest neighbors
+# ---- graph of nearest neighbors
 
 #: Up to here, comparing all pairs is fast enough.
 MAX_EXACT_POINTS = 30_000

@@ -322,7 +322,7 @@ class _Table:
         return self.buffer.data[start : start + length].decode("utf-8", "replace")
 
 
-# ---- Models
+# ---- models
 
 
 @dataclass(frozen=True, slots=True)

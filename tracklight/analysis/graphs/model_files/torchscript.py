@@ -107,7 +107,7 @@ def parse_torchscript(archive: ModelArchive) -> Graph:
         ) from None
 
 
-# ---- Values while the source is interpreted
+# ---- values while the source is interpreted
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ _MIN_FRAME_SHARE = 0.5
 _TRACED_CALLS = frozenset({"traced-xla", "traced-nonXla"})
 
 
-# --- Thresholds ----------------------------------------------------------------------------------
+# ---- thresholds
 
 
 class ThresholdRow(msgspec.Struct):
@@ -113,7 +113,7 @@ def _to_percent(share: float) -> float:
     return round(100 * share, 6)
 
 
-# --- Evidence ------------------------------------------------------------------------------------
+# ---- evidence
 
 
 class EvidenceRow(msgspec.Struct):
@@ -222,7 +222,7 @@ def _get_total_span(steps: Steps) -> tuple[int, int]:
     return (int(steps.spans[0, 0]), int(steps.spans[-1, 1])) if len(steps.spans) else (0, 0)
 
 
-# --- Findings ------------------------------------------------------------------------------------
+# ---- findings
 
 
 class Finding(msgspec.Struct):

@@ -295,7 +295,7 @@ def get_advice(finding: str, framework: Framework, *, is_one_program: bool = Fal
     return by_framework.get(framework) or by_framework[""]
 
 
-# --- Stages of tf.data pipelines -----------------------------------------------------------------
+# ---- stages of tf.data pipelines
 
 PREFETCH_ADVICE = Message(
     "profile.stage_no_prefetch",

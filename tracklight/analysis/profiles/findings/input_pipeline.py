@@ -116,7 +116,7 @@ _EMPTY_REASONS: dict[Framework, Message] = {
 }
 
 
-# --- Stages of tf.data pipelines -----------------------------------------------------------------
+# ---- stages of tf.data pipelines
 
 
 class PipelineStage(NamedTuple):
@@ -265,7 +265,7 @@ def _measure_self_time(trace: Trace, events: Int64) -> dict[int, int]:
     return self_ps
 
 
-# --- Input analysis ------------------------------------------------------------------------------
+# ---- input analysis
 
 
 class InputPart(msgspec.Struct):

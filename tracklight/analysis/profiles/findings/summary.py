@@ -503,7 +503,7 @@ def _get_label(op: OpRow) -> str:
     return op.name if is_generic and ":" not in op.type else op.type
 
 
-# --- Comparison ----------------------------------------------------------------------------------
+# ---- comparison
 
 _MAX_COMPARED_OPS = 200
 #: Relative differences below this count as no difference.

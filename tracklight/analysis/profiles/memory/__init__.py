@@ -38,7 +38,7 @@ _DEVICE_ALLOCATOR = re.compile(r"gpu|cuda|hip|tpu|mps|bfc", re.I)
 _INSTALLED_CODE = re.compile(r"(site|dist)-packages[/\\]|^<frozen|[/\\]lib[/\\]python3")
 
 
-# --- Events of allocators ------------------------------------------------------------------------
+# ---- events of allocators
 
 
 class MemoryEvent(NamedTuple):
@@ -224,7 +224,7 @@ class _EventArgs:
         yield from zip(events[mask].tolist(), values[mask].tolist(), strict=True)
 
 
-# --- Use of memory over time ---------------------------------------------------------------------
+# ---- use of memory over time
 
 
 class AllocationGroup(NamedTuple):
@@ -360,7 +360,7 @@ def _get_step_heap_bytes(events: Sequence[MemoryEvent], steps: Steps) -> Int64:
     return np.where(last_event >= 0, heap_bytes[last_event], before_first)
 
 
-# --- Heap profiles -------------------------------------------------------------------------------
+# ---- heap profiles
 
 
 class HeapSample(NamedTuple):

@@ -32,7 +32,7 @@ from tracklight.analysis.profiles.attribution import measure_tracks
 from tracklight.analysis.profiles.trace import FLOAT, TEXT, ArgTable, Trace, Track
 from tracklight.types import Bool, Float64, Int32, Int64
 
-# --- Levels of detail ----------------------------------------------------------------------------
+# ---- levels of detail
 
 #: Cells of higher levels would be longer than any trace.
 MAX_LEVELS = 60
@@ -194,7 +194,7 @@ def _drop_hidden(entries: Entries, start: int, level: int) -> Entries:
     return entries if is_visible.all() else entries.take(np.flatnonzero(is_visible))
 
 
-# --- Lanes ---------------------------------------------------------------------------------------
+# ---- lanes
 
 #: Deeper events share the last lane. This bounds the height of a track and the time to lay it out.
 MAX_LANES = 250
@@ -297,7 +297,7 @@ def _get_enclosing_lane(stack: list[tuple[int, int, int]], end: int) -> int:
     return -1
 
 
-# --- The layout ----------------------------------------------------------------------------------
+# ---- the layout
 
 _NUMBER = re.compile(r"\d+")
 _MAIN_THREAD = re.compile(r"\b(main|python[\d.]*)\b", re.IGNORECASE)
@@ -481,7 +481,7 @@ def _get_sort_key(row: TrackRow, track: Track) -> tuple[object, ...]:
     return 2, -row.busy_ps, row.id
 
 
-# --- Tiles ---------------------------------------------------------------------------------------
+# ---- tiles
 
 #: A tile is ``2 ** TILE_BITS`` cells wide.
 TILE_BITS = 10

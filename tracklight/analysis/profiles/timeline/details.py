@@ -48,7 +48,7 @@ _MAX_SELECTED_NAMES = 500
 _MAX_MARKS = 20_000
 
 
-# --- Search --------------------------------------------------------------------------------------
+# ---- search
 
 
 class NameRow(msgspec.Struct):
@@ -181,7 +181,7 @@ def _make_wildcard_predicate(word: str) -> Callable[[str], bool]:
     return contains
 
 
-# --- Counters ------------------------------------------------------------------------------------
+# ---- counters
 
 CounterKind = Literal["memory", "queue", "recorded"]
 
@@ -300,7 +300,7 @@ def sample_counter(counter: Counter, start_ps: float, end_ps: float, cells: int)
     )
 
 
-# --- Flows ---------------------------------------------------------------------------------------
+# ---- flows
 
 
 class FlowArrows(msgspec.Struct):
@@ -358,7 +358,7 @@ def select_flow_arrows(
     )
 
 
-# --- One event -----------------------------------------------------------------------------------
+# ---- one event
 
 
 class EventRow(msgspec.Struct):
@@ -491,7 +491,7 @@ def _compare_same_name(timeline: Timeline, event: int) -> SameNameStats:
     )
 
 
-# --- A selected range of time --------------------------------------------------------------------
+# ---- a selected range of time
 
 
 class SelectedName(msgspec.Struct):
@@ -623,7 +623,7 @@ def _iter_selected_devices(
             yield SelectedDevice(format_device(device), busy_ps, idle_ps)
 
 
-# --- Selected events -----------------------------------------------------------------------------
+# ---- selected events
 
 
 class EventBox(msgspec.Struct):
