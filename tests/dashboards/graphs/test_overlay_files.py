@@ -42,6 +42,11 @@ def test_files_have_numbers_by_node(text: str) -> None:
     assert parse(text) == {"latency": {"a/x": 1.5, "b": 2.0}}
 
 
+def test_columns_may_have_lone_surrogates() -> None:
+    # Python writes names that are not UTF-8 like this; no response can contain them.
+    assert parse(json.dumps({"a/x": {"lat\udcffncy": 1.5}})) == {"lat\ufffdncy": {"a/x": 1.5}}
+
+
 def test_plain_numbers_and_files_of_model_explorer_have_one_column() -> None:
     assert parse('{"a/x": 1.5, "b": 2}') == {"value": {"a/x": 1.5, "b": 2.0}}
     results = {"a/x": {"value": 1.5, "bgColor": "red"}, "b": {"value": 2}}
