@@ -334,7 +334,7 @@ def _read_trial_tables(
             query, (_CONSTRAINTS_KEY, f"{_CONSTRAINTS_KEY}:%")
         ):
             if trial_id in trials:
-                trials[trial_id][1].is_infeasible |= _is_violated(str(key), _find_json(text))
+                trials[trial_id][1].is_infeasible |= _is_violated(str(key), _parse_json(text))
 
 
 def _is_violated(key: str, value: Any) -> bool:
