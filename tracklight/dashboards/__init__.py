@@ -1,4 +1,4 @@
-"""The built-in dashboards, one package each. They use the same API as third-party plugins.
+"""The built-in dashboards, a module or package each, with the API of third-party plugins.
 
 A dashboard may import `tracklight.plugin`, `tracklight.analysis`, `tracklight.reader` and
 everything below them, but no other dashboard and nothing from the server. Start reading at its

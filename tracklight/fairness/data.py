@@ -71,7 +71,7 @@ def open_source(data: Any) -> DataSource:
 
 
 def get_data_path(data: Any) -> str:
-    """Return the absolute path or pattern of Parquet files; empty if it cannot be told."""
+    """Return the absolute path or pattern of Parquet files; empty if it is unknown."""
     if not isinstance(data, str | os.PathLike):
         return ""
     path = os.path.abspath(os.path.expanduser(os.fspath(data)))

@@ -134,7 +134,7 @@ def _declare_messages(file: FileDescriptorProto, declarations: str) -> None:
 
 
 def _declare_map_entry(message: DescriptorProto, field: str, key: str, value: str) -> str:
-    """Declare the message that stands for an entry of a map; return its name."""
+    """Declare the message for an entry of a map; return its name."""
     name = "".join(part.capitalize() for part in field.split("_")) + "Entry"
     entry = message.nested_type.add(name=name)
     entry.options.map_entry = True

@@ -7,5 +7,5 @@ Every other package may import this one; it may import only `tracklight.errors`,
 - `frames`: tables that convert to pandas, Polars and Arrow.
 - `html`: representations for notebook cells.
 - `memory`: size-bounded caches, byte sizes as text, and returning freed memory to the system.
-- `parsing`: the base of expression parsers, and the user's line in stack traces.
+- `parsing`: the base of expression parsers, JSON, and the user's line in stack traces.
 """

@@ -1,6 +1,7 @@
 """Memory: byte sizes as text, an LRU cache and uploads with a budget, and returning freed memory.
 
-`is_process_alive` tells whether a process, possibly of another machine, still runs.
+`is_process_alive` tells whether a process still runs, and `get_pid_namespace` which processes can
+be seen from here.
 """
 
 from __future__ import annotations

@@ -385,7 +385,7 @@ class WitWidget:
 
 
 def _parse_version(text: str | None) -> int | None:
-    """Return the version that TensorFlow Serving is asked for; None for the latest one."""
+    """Return the version to request from TensorFlow Serving; None for the latest one."""
     if not text:
         return None
     if not text.isdecimal():

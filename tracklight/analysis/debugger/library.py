@@ -4,7 +4,7 @@
 
 `DumpMonitor` notices NaN and Inf in dumps while they are written. Opening a dump takes hundreds of
 megabytes if it has millions of events, so the monitor scans only what was appended, keeps no
-columns, and stops at the first non-finite tensor of a dump. In recordings, a scalar tells of NaN
+columns, and stops at the first non-finite tensor of a dump. In recordings, a scalar counts NaN
 and Inf.
 
 All other kinds of problems need the whole recording or dump (`HealthMonitor`). It is analyzed in

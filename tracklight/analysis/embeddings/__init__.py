@@ -7,6 +7,7 @@ become messages in `LoadedEmbedding.problems`.
 - `discovery` finds embeddings: in projector configs, which it parses with the bookmarks of
   TensorBoard, in checkpoints and in other tensor files.
 - `metadata` parses and searches labels, `sprites` works on images.
+- `density` makes tiles of layouts of many points, and finds their dense regions.
 - `projections` computes neighbors, PCA, t-SNE, UMAP and clusters of arrays.
 
 Start with `discovery.discover_embeddings` and `load_embedding`. The package may import `formats`,

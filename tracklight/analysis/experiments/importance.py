@@ -7,7 +7,7 @@ each tree, on sessions that were not in its bootstrap sample, when the values of
 are permuted. The out-of-bag R² tells how far to trust the result.
 
 The forest was compared with Optuna's PED-ANOVA, fANOVA and mean decrease impurity on functions
-with known importances, and ranks hyperparameters best; see ARCHITECTURE.md and
+with known importances, and ranks hyperparameters best; see ``docs/design.md`` and
 ``tests/analysis/experiments/importance_problems.py``.
 """
 

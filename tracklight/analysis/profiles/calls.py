@@ -105,7 +105,7 @@ def _measure_depths(caller: Int64) -> Int32:
     ancestor = np.append(caller, -1).astype(np.int32)
     depth = (ancestor >= 0).astype(np.int32)
     while (ancestor >= 0).any():
-        # The last row stands for no event: its depth is 0, and it has no ancestor.
+        # The last row is no event: its depth is 0, and it has no ancestor.
         depth += depth[ancestor]
         ancestor = ancestor[ancestor]
     return depth[:-1]
@@ -659,7 +659,7 @@ class _Nodes:
         """Return the tree of device time. Kernels without a known launch are below a root."""
         trace, count = self._trace, len(self.names)
         duration = trace.duration_ps[kernels]
-        # Node 0 stands for the track of kernels whose launch is unknown.
+        # Node 0 is the track of kernels whose launch is unknown.
         stream, stream_index = unique_inverse(trace.track[kernels[rows < 0]])
         parent = np.full(len(kernels), -1, np.int64)
         parent[rows >= 0] = self.node[rows[rows >= 0]] if len(self.node) else -1

@@ -49,7 +49,7 @@ _NON_OP_CATEGORIES = frozenset({
 _DEVICE_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
 
 ALLOCATION_NAMES = ("MemoryAllocation", "MemoryDeallocation")
-#: A ``tf_op`` argument that stands for a whole program.
+#: A ``tf_op`` argument that names a whole program.
 _MODULE_PREFIX = "XlaModule:"
 
 
@@ -97,7 +97,7 @@ class OpStats(NamedTuple):
 
 @lru_cache(maxsize=65_536)
 def parse_op_name(name: str) -> Op | None:
-    """Return the op that an event name of TensorFlow, tf.data or JAX stands for, if any."""
+    """Return the op that an event name of TensorFlow, tf.data or JAX names, if any."""
     left, colon, right = name.partition(":")
     if not colon:
         copy = next(

@@ -273,7 +273,7 @@ def convert_columns(table: DataTable, types: Mapping[str, str] | None) -> DataTa
     Args:
         table: The data.
         types: The type of columns by name: ``integer``, ``float``, ``boolean``, ``string``,
-            ``image`` or ``bytes``. Items of lists get the type, too. ``string[]`` and the like
+            ``image`` or ``bytes``. Items of lists get the type, too. ``string[]`` and others
             divide texts such as ``red|green`` into lists.
 
     Raises:

@@ -1,7 +1,7 @@
 """Build the responses of the HParams dashboard: the table, importance and sparklines.
 
 `SessionTable` is the common input: the sessions of all studies or of one, or groups of repeats,
-with their columns. `export` uses it as well.
+with their columns. Exports use it as well.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The Projector dashboard: layouts of embeddings, with the labels and images of their points.
 
 `Projector` declares the routes and the static export. `schemas` has the requests and responses.
-`library` finds and loads embeddings and stores what users change, `jobs` runs computations in the
-background, `layouts` computes projections, `density` serves tiles and regions of them, and
-`responses` builds everything else. The mathematics is in `tracklight.analysis.embeddings`.
+`library` finds and loads embeddings and stores what users change, `layouts` computes layouts and
+clusterings in the background, and `responses` builds everything else, with tiles and regions of
+layouts of many points. The mathematics is in `tracklight.analysis.embeddings`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 May import `tracklight.plugin`, `tracklight.index` and what lies below. `Scalars` has the routes,
 `schemas` their requests and responses. `charts` computes the lines of charts; nearest points,
-statistics of a range and downloads of all points are computed here. In a static
-export, short series have all points, and long ones those that determine the pixels of a wide
-screen.
+statistics of a range and downloads of all points are computed here. In a static export, short
+series have all points, and long ones those that determine the pixels of a wide screen.
 """
 
 from __future__ import annotations

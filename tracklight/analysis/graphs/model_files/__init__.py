@@ -28,7 +28,7 @@ from tracklight.analysis.graphs import (
 from tracklight.errors import FormatError, Message
 from tracklight.util.parsing import load_json
 
-#: The op of a node that stands for a tensor with weights, as in ONNX.
+#: The op of a node that represents a tensor with weights, as in ONNX.
 INITIALIZER = "Initializer"
 
 

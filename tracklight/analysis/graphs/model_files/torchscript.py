@@ -678,7 +678,7 @@ def _find_dotted_name(node: ast.expr) -> str | None:
 
 
 def _get_operator(name: str) -> str:
-    """Return the operator that a function of the source stands for, such as ``aten::relu``."""
+    """Return the operator that a function of the source represents, such as ``aten::relu``."""
     first, _, rest = name.partition(".")
     if first == "torch" and rest:
         return f"aten::{rest}"

@@ -45,7 +45,7 @@ _CONFIG = "config.json"
 #: Keys of JSON files of ``transformers``, ``diffusers`` and ``peft`` with settings.
 _SETTINGS_NAMES = ("model_type", "_class_name", "peft_type", "transformers_version")
 _SETTINGS_KEYS = frozenset({"architectures", "_diffusers_version", *_SETTINGS_NAMES})
-#: The op of a node that stands for a module.
+#: The op of a node that represents a module.
 _MODULE = "Module"
 _TYPES = {
     **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},

@@ -6,9 +6,9 @@ and Chrome trace JSON of PyTorch (Kineto) and others with `chrome_trace`, which 
 Perfetto.
 
 Lines of XSpace planes become tracks, stats of events become arguments. Texts stay in the file
-buffer and are decoded when they are asked for.
+buffer and are decoded on use.
 
-May import `analysis.profiles.trace`, `analysis.profiles.arrays`, `formats` and `logdir`.
+May import `analysis.profiles` (its base and `trace`), `formats` and `logdir`.
 """
 
 from __future__ import annotations

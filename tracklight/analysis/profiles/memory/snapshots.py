@@ -272,7 +272,7 @@ def _analyze_device(
 def _collect_lifetimes(
     segments: Sequence[MemorySegment], calls: Sequence[AllocatorCall]
 ) -> _Lifetimes:
-    """Return all allocations that the calls and the final blocks tell of."""
+    """Return all allocations that appear in the calls or in the final blocks."""
     rows: list[tuple[int, int, int, int]] = []
     live: dict[int, tuple[int, int, int]] = {}
     """Size, stack and first row of what is in use, by address."""

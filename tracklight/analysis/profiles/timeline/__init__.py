@@ -11,7 +11,7 @@ level. At level ``n``, a cell is ``2 ** n`` picoseconds wide.
 A tile is what the viewer draws of some tracks in a range of time, at one level of detail. `details`
 answers all other queries about a timeline.
 
-May import `analysis.profiles.trace` and `analysis.profiles.arrays`.
+May import `analysis.profiles` (its base and `trace`).
 """
 
 from __future__ import annotations
