@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 from tools.check_imports import ROOT
 
@@ -40,3 +42,29 @@ def test_limits_and_exceptions_have_conventional_names() -> None:
         for match in pattern.finditer(text)
     ]
     assert wrong == []
+
+
+def test_names_in_documentation_exist() -> None:
+    modules = {
+        ".".join(path.with_suffix("").parts).removesuffix(".__init__"): text
+        for path, text in TEXTS.items()
+        if path.parts[0] == "tracklight"
+    }
+    documents = {path: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+    texts = {**documents, **{Path(module): text for module, text in modules.items()}}
+    wrong = [
+        f"{path}: {name}"
+        for path, text in texts.items()
+        for name in re.findall(r"`(tracklight(?:\.(?!toml)\w+)+)`", text)
+        if not _exists(name, modules)
+    ]
+    assert wrong == []
+
+
+def _exists(name: str, modules: Mapping[str, str]) -> bool:
+    """Return whether a dotted name is a module, or its next part is in the text of its module."""
+    module = name
+    while module not in modules:
+        module = module.rpartition(".")[0]
+    attribute = name[len(module) + 1 :].partition(".")[0]
+    return re.search(rf"\b{attribute}\b", modules[module]) is not None

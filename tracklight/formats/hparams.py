@@ -198,7 +198,7 @@ class RunStart:
     """Versions of imported packages."""
     pid: int = 0
     pid_namespace: str = ""
-    """Identifies the set of processes that ``pid`` belongs to; see `util.memory.get_pid_namespace`."""
+    """Identifies the set of processes that ``pid`` belongs to; see `get_pid_namespace`."""
     wall_time: float = 0.0
 
 

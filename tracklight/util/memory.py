@@ -1,7 +1,7 @@
 """Memory: byte sizes as text, an LRU cache and uploads with a budget, and returning freed memory.
 
-`is_process_alive` tells whether a process still runs, and `get_pid_namespace` which processes can
-be seen from here.
+`is_process_alive` checks a process, and `get_pid_namespace` identifies the processes that can
+be checked from here.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def get_pid_namespace() -> str:
     """Return a text that is the same for all processes that see the same process ids.
 
     It changes when the machine is started again, and differs between containers. Empty where the
-    system does not tell, which is everywhere but on Linux.
+    system does not report it, as on all but Linux.
     """
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
