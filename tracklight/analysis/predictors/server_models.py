@@ -19,7 +19,7 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 import numpy as np
 
@@ -506,18 +506,42 @@ def post_json(
     Raises:
         ModelError: The server cannot be reached, is too slow, or responds with an error.
     """
+    parts = _split_url(url)
+    data = json.dumps(body, default=_encode_item).encode()
+    all_headers = {"Content-Type": "application/json", **(headers or {})}
+    status, content = _post(parts, data, all_headers, timeout_s)
+    if status != 200:
+        raise _make_status_error(parts.netloc, status, content)
+    try:
+        return load_json(content)
+    except (ValueError, RecursionError):
+        raise ModelError(
+            "models.not_json", "{address} did not respond with JSON", address=parts.netloc
+        ) from None
+
+
+def _split_url(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        port = parts.port
         is_http = parts.scheme in ("http", "https") and bool(parts.hostname)
+        _ = parts.port  # raises ValueError if it is not a number
     except ValueError:
         is_http = False
     if not is_http:
         raise UsageError(
             "models.not_http", '"{url}" is not an http:// or https:// address', url=url
         )
+    return parts
+
+
+def _post(
+    parts: SplitResult, data: bytes, headers: Mapping[str, str], timeout_s: float
+) -> tuple[int, bytes]:
+    """Return the status and the body of the response, which must be complete in time."""
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", port, timeout=timeout_s)
+    connection = kind(parts.hostname or "", parts.port, timeout=timeout_s)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    timeout_error = _make_timeout_error(parts.netloc, timeout_s)
     is_late = threading.Event()
 
     def close_late(open_socket: socket.socket) -> None:
@@ -526,9 +550,6 @@ def post_json(
             open_socket.shutdown(socket.SHUT_RDWR)
 
     timer: threading.Timer | None = None
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    data = json.dumps(body, default=_encode_item).encode()
-    late = _make_timeout_error(parts.netloc, timeout_s)
     try:
         connection.connect()
         # The timeout of a socket applies to each read; a server that sends a byte now and then
@@ -536,57 +557,53 @@ def post_json(
         timer = threading.Timer(timeout_s, close_late, [connection.sock])
         timer.daemon = True
         timer.start()
-        connection.request(
-            "POST", path, data, {"Content-Type": "application/json", **(headers or {})}
-        )
+        connection.request("POST", path, data, headers)
         response = connection.getresponse()
         content = response.read(_MAX_MESSAGE_BYTES)
     except TimeoutError:
-        raise late from None
+        raise timeout_error from None
     except (OSError, http.client.HTTPException) as error:
-        if is_late.is_set():
-            raise late from None
-        if isinstance(error, http.client.HTTPException):
-            raise ModelError(
-                "models.no_http_response",
-                "{address} did not respond with HTTP; check that the port is the HTTP port",
-                address=parts.netloc,
-            ) from None
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise ModelError(
-            "models.unreachable",
-            "cannot reach {address}: {reason}",
-            address=parts.netloc,
-            reason=reason,
+        raise (
+            timeout_error if is_late.is_set() else _make_network_error(parts.netloc, error)
         ) from None
     finally:
         if timer is not None:
             timer.cancel()
         connection.close()
     if is_late.is_set():
-        raise late
-    if response.status != 200:
-        message = _extract_message(content)
-        if message:
-            raise ModelError(
-                "models.status_message",
-                "{address} responded with status {status}: {message}",
-                address=parts.netloc,
-                status=response.status,
-                message=message,
-            )
-        raise ModelError(
-            "models.status",
-            "{address} responded with status {status}",
-            address=parts.netloc,
-            status=response.status,
+        raise timeout_error
+    return response.status, content
+
+
+def _make_network_error(address: str, error: OSError | http.client.HTTPException) -> ModelError:
+    if isinstance(error, http.client.HTTPException):
+        return ModelError(
+            "models.no_http_response",
+            "{address} did not respond with HTTP; check that the port is the HTTP port",
+            address=address,
         )
-    try:
-        return load_json(content)
-    except (ValueError, RecursionError):
-        raise ModelError(
-            "models.not_json", "{address} did not respond with JSON", address=parts.netloc
-        ) from None
+    reason = error.strerror or str(error) or type(error).__name__
+    return ModelError(
+        "models.unreachable", "cannot reach {address}: {reason}", address=address, reason=reason
+    )
+
+
+def _make_status_error(address: str, status: int, content: bytes) -> ModelError:
+    message = _extract_message(content)
+    if message:
+        return ModelError(
+            "models.status_message",
+            "{address} responded with status {status}: {message}",
+            address=address,
+            status=status,
+            message=message,
+        )
+    return ModelError(
+        "models.status",
+        "{address} responded with status {status}",
+        address=address,
+        status=status,
+    )
 
 
 def _extract_message(content: bytes) -> str:
