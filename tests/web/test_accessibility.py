@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.every_dashboard import DASHBOARDS, ENGLISH, Dashboard
-from tests.web.test_looks import list_violations
+from tests.web.test_appearance import list_violations
 
 pytestmark = pytest.mark.browser
 

@@ -23,7 +23,7 @@ from tests.web.cards import (
 from tests.web.conftest import serve_log
 from tests.web.event_writer import append_records
 from tests.web.scalar_log import STEPS, scalar_records
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_static_board import copy
 from tests.web.waiting import get_stable_url, wait_for_value
 from tracklight.formats.summary import (

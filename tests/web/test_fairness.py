@@ -22,7 +22,7 @@ from tests.web.fairness_log import (
     write_evaluations,
     write_many_slices,
 )
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_static_board import copy
 from tests.web.waiting import get_stable_box
 

@@ -26,7 +26,7 @@ from tests.web.page_checks import (
     list_english,
     list_overlaps,
 )
-from tests.web.test_looks import list_violations_of_texts, overflows
+from tests.web.test_appearance import list_violations_of_texts, overflows
 from tests.web.waiting import get_stable_text
 from tracklight.analysis.profiles.captures import make_capture_id
 from tracklight.formats import summary

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests import builders as b
 from tests.web.conftest import board_fixture
 from tests.web.event_writer import append_records, loss_records
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser

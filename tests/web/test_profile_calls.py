@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, TAB, choose_capture, open_tool, tool_panel
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_profile_tools import table_rows
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 

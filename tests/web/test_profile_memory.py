@@ -12,7 +12,7 @@ from tests.dashboards.profile.test_communication import TIME, write_second_rank
 from tests.dashboards.profile.test_memory_snapshots import SNAPSHOT
 from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, TAB, choose_capture, open_tool
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_profile_tools import table_rows
 
 pytestmark = pytest.mark.browser

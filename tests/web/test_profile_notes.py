@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import TAB, open_tool
-from tests.web.test_looks import list_violations
+from tests.web.test_appearance import list_violations
 from tests.web.test_profile_query import write_capture
 
 pytestmark = pytest.mark.browser

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, TAB, open_tool, tool_panel
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_profile_tools import table_rows
 from tracklight.analysis.profiles.captures import open_capture
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import serve_log
 from tests.web.profile_log import DATA, SESSION, TAB, choose_capture, open_tool, tool_panel
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import get_stable_url
 from tracklight.analysis.profiles.captures import open_capture
 from tracklight.analysis.profiles.ops import OpSide, OpStats, compute_op_stats

@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 
 from tests.web.conftest import board_fixture
 from tests.web.profile_log import choose_capture
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import Box, get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser

@@ -26,7 +26,7 @@ from tests.web.embedding_log import (
     write_sprite,
     write_vectors,
 )
-from tests.web.test_looks import overflows
+from tests.web.test_appearance import overflows
 from tests.web.waiting import wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser

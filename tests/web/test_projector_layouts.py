@@ -24,7 +24,7 @@ from tests.web.embedding_log import (
     write_embedding_log,
 )
 from tests.web.event_writer import append_records, loss_records
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_static_board import copy
 
 pytestmark = pytest.mark.browser

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import tracklight
 from tests.web.conftest import Serve, board_fixture
-from tests.web.test_looks import overflows
+from tests.web.test_appearance import overflows
 from tests.web.waiting import get_stable_url, wait_for_value
 
 pytestmark = [pytest.mark.browser, pytest.mark.smoke]

@@ -24,7 +24,7 @@ from tests.web.run_table import (
     runs_panel,
 )
 from tests.web.study_log import TRIALS
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser

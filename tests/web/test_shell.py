@@ -20,7 +20,7 @@ from tests.web.locators import (
     search_results,
     tag_row,
 )
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import get_stable_url
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import wait_for_condition
 
 pytestmark = pytest.mark.browser

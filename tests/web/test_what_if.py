@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from sklearn.metrics import roc_auc_score
 
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import get_stable_box, get_stable_text, get_stable_url, wait_for_value
 from tests.web.what_if_data import (
     ROWS,

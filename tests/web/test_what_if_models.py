@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_what_if import TAB, editor, wait_for_plot
 from tests.web.what_if_data import make_people, predict_flat, predict_steep, serve_workspaces
 from tracklight.analysis.predictors.python_models import wrap_model

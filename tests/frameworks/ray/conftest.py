@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.index.cluster.test_answers import write_runs
+from tests.index.cluster.test_equal_results import write_runs
 from tests.shard_pool import patch_ray_path
 from tracklight.index.catalog import Catalog
 from tracklight.index.cluster.connection import Cluster, parse_cluster

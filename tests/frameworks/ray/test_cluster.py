@@ -16,7 +16,7 @@ import pytest
 from tests import builders as b
 from tests.frameworks.ray.conftest import OpenCluster
 from tests.index import logs
-from tests.index.cluster.test_answers import check_every_route, write_runs
+from tests.index.cluster.test_equal_results import check_every_route, write_runs
 from tests.server.test_http_api import open_client
 from tests.server.waiting import wait_until
 from tracklight.errors import RunNotFoundError, TagNotFoundError, UnavailableError

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.web.audio_log import card, clip, drawn_waveform, play_button, write_audio_log
 from tests.web.conftest import board_fixture
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import get_stable_box, wait_for_condition
 
 pytestmark = pytest.mark.browser

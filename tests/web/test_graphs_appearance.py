@@ -17,7 +17,7 @@ from tests.dashboards.graphs.graph_log import write_graph
 from tests.web.conftest import board_fixture
 from tests.web.graph_view import build_network, node, node_button, select_node, toggle_group
 from tests.web.locators import click_retry
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.dashboards.graphs import RUN_GRAPH_TAG, make_graph_id
 from tracklight.formats import proto

@@ -17,6 +17,7 @@ from tests.web.conftest import Serve, board_fixture
 from tests.web.event_writer import append_records
 from tests.web.hparams_log import BEST, GRID, session_records, write_grid
 from tests.web.locators import click_retry
+from tests.web.test_appearance import overflows
 from tests.web.test_hparams_views import (
     TAB,
     download_plot,
@@ -27,7 +28,6 @@ from tests.web.test_hparams_views import (
     trial_names,
     trial_rows,
 )
-from tests.web.test_looks import overflows
 from tests.web.test_static_board import copy
 from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 

@@ -19,7 +19,7 @@ from tests.web.histogram_log import (
     open_settings,
     write_histogram_log,
 )
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tracklight.cli import main
 
 pytestmark = pytest.mark.browser

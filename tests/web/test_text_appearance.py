@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Serve
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.text_log import event_record, make_story, text_entries, text_list
 from tests.web.waiting import get_stable_box, wait_for_value
 from tracklight.formats import summary

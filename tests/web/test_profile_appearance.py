@@ -19,7 +19,7 @@ from tests.web.profile_log import (
     tool_panel,
     write_captures,
 )
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_static_board import copy
 from tracklight.cli.demo.flowers import write_flowers
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.web.cards import card, open_menu
 from tests.web.conftest import board_fixture
 from tests.web.pr_curve_log import write_pr_curves
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_pr_curves import TAB, chart, point_at, settings, tooltip
 from tests.web.waiting import get_stable_box, get_stable_url
 

@@ -1,4 +1,4 @@
-"""Every route answers the same, whatever the number of shards."""
+"""Every route returns the same results, whatever the number of shards."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def read_answer(response: Any) -> tuple[int, bytes]:
 
 
 def show(name: str, first: bytes, second: bytes) -> str:
-    """Return the surroundings of the first difference."""
+    """Return the text around the first difference."""
     pairs = enumerate(zip(first, second, strict=False))
     position = next((index for index, (one, two) in pairs if one != two), len(first))
     start = max(0, position - 60)

@@ -12,7 +12,7 @@ from tests.web.cards import card, open_menu
 from tests.web.conftest import Serve
 from tests.web.event_writer import append_records, loss_records
 from tests.web.image_log import image_pane, image_strip, images_at_step
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 
 pytestmark = pytest.mark.browser

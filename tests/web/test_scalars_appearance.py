@@ -19,7 +19,7 @@ from tests.web.cards import (
     table_rows,
     tooltip,
 )
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser

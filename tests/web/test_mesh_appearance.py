@@ -16,7 +16,7 @@ from tests.web.cards import card, choose_menu_item
 from tests.web.conftest import Serve, board_fixture
 from tests.web.event_writer import append_records, loss_records
 from tests.web.mesh_log import BLUE, FRONT_CAMERA, RED, drawn_mesh, read_pixel, write_mesh_log
-from tests.web.test_looks import list_violations, overflows
+from tests.web.test_appearance import list_violations, overflows
 from tests.web.test_static_board import copy
 from tests.web.waiting import wait_for_value
 
