@@ -211,6 +211,9 @@ class Dashboard(ABC):
     neither ``plugins`` nor ``files`` it is always active."""
     files: ClassVar[Sequence[FileKind]] = ()
     """It is also active if the log directories have files of one of these kinds."""
+    needs_data_access: ClassVar[bool] = False
+    """It is also active if the server has data besides the log, such as ``--data-dir``
+    (`Context.access`). Without ``plugins`` and ``files``, it is active only then."""
     web_dir: ClassVar[Path | None] = None
     """The folder with ``index.js``; None for dashboards that are part of tracklight's page."""
 

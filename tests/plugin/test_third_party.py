@@ -15,6 +15,7 @@ from tests.plugin.third_party import Everything, Failing
 from tests.server.memory_source import MemorySource, MemoryWatch
 from tests.server.static_export.test_writer import Everything as All
 from tests.server.waiting import wait_until
+from tracklight.plugin import DataAccess
 from tracklight.server.app import create_app
 from tracklight.server.auth import create_policy
 from tracklight.server.static_export import ExportContents, parse_view
@@ -59,6 +60,25 @@ def test_prepare_is_called_after_the_first_load(client: TestClient) -> None:
 
 def test_a_dashboard_whose_prepare_fails_still_works(client: TestClient) -> None:
     assert client.post("/api/v1/failing/mean", json={"tag": "acc"}).json()["runs"] == ["vit"]
+
+
+@pytest.mark.parametrize("data_dirs", [(), ("data",)])
+def test_a_dashboard_that_needs_data_is_active_if_there_is_some(
+    data_dirs: tuple[str, ...], installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Everything, "needs_data_access", True)
+    monkeypatch.setattr(Everything, "plugins", ())
+    monkeypatch.setattr(Everything, "files", ())
+    app = create_app(
+        MemorySource(),
+        MemoryWatch(),
+        create_policy("localhost"),
+        page_dir=tmp_path,
+        access=DataAccess(data_dirs),
+    )
+    with TestClient(app, base_url="http://localhost") as client:
+        rows = client.get("/api/v1/dashboards").json()
+    assert [row["active"] for row in rows if row["name"] == "everything"] == [bool(data_dirs)]
 
 
 def test_close_is_called_at_shutdown(installed: None, tmp_path: Path) -> None:

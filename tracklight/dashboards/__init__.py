@@ -28,7 +28,7 @@ class BuiltInDashboard(NamedTuple):
     has_prepare: bool = False
     """Whether the class overrides `Dashboard.prepare`."""
     needs_data_access: bool = False
-    """Also active if the server has data besides the log (`DataAccess`), and not otherwise."""
+    """See `Dashboard.needs_data_access`."""
 
 
 #: In the order of the tabs.

@@ -171,6 +171,7 @@ class DashboardRegistry:
             files=kind.files,
             web_dir=kind.web_dir,
             has_prepare=kind.prepare is not Dashboard.prepare,
+            needs_data_access=kind.needs_data_access,
             load=lambda: dashboard,
         )
         for route in entry.get_routes():

@@ -95,6 +95,7 @@ class WhatIf(Dashboard):
 
     name = "what_if"
     title = "What-If"
+    needs_data_access = True
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
