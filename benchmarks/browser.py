@@ -156,7 +156,9 @@ def watch_main_thread(page: Page) -> Iterator[Callable[[], float]]:
 
     def read_s() -> float:
         metrics = session.send("Performance.getMetrics")["metrics"]
-        return float(next(it["value"] for it in metrics if it["name"] == "TaskDuration"))
+        return float(
+            next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+        )
 
     yield read_s
     session.detach()

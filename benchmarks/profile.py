@@ -70,7 +70,7 @@ def _compare(
 
 
 def _time(taken: list[Taken]) -> Timing:
-    return Timing(tuple(one.seconds for one in taken))
+    return Timing(tuple(item.seconds for item in taken))
 
 
 def _measure_torch(path: Path) -> Iterator[Row]:

@@ -60,7 +60,7 @@ class Website:
     def measure_cpu_s(self) -> float:
         """Return the CPU time of the process and its children so far."""
         times = [process.cpu_times() for process in self._list_processes()]
-        return sum(it.user + it.system for it in times)
+        return sum(time.user + time.system for time in times)
 
     def _list_processes(self) -> list[psutil.Process]:
         return [self.process, *self.process.children(recursive=True)]

@@ -134,7 +134,7 @@ def _measure_drag(browser: Browser, site: Website, folder: Path) -> Iterator[Row
 
 def _measure_requests(site: Website, folder: Path, rows: int) -> Iterator[Row]:
     """Measure edits over HTTP; the model reads a column, so its time is almost nothing."""
-    (session,) = [each["session"] for each in site.get("api/v1/what_if/sessions")["sessions"]]
+    (session,) = [item["session"] for item in site.get("api/v1/what_if/sessions")["sessions"]]
 
     def edit(number: int) -> None:
         values = {"x1": float(number)}

@@ -127,7 +127,11 @@ def check_wheel(python: str, wheel: Path, sdist: Path, folder: Path) -> None:
     # The script alone, so that the installed package is imported.
     script = folder / "check_wheel.py"
     with tarfile.open(sdist) as archive:
-        (member,) = (it for it in archive.getmembers() if it.name.endswith("/tools/check_wheel.py"))
+        (member,) = (
+            getmember
+            for getmember in archive.getmembers()
+            if getmember.name.endswith("/tools/check_wheel.py")
+        )
         content = archive.extractfile(member)
         assert content is not None
         script.write_bytes(content.read())
@@ -138,7 +142,9 @@ def extract_sbom(wheel: Path) -> None:
     """Copy the bill of materials of a wheel next to it."""
     with ZipFile(wheel) as archive:
         (name,) = (
-            it for it in archive.namelist() if it.endswith(".dist-info/sboms/tracklight.cdx.json")
+            item
+            for item in archive.namelist()
+            if item.endswith(".dist-info/sboms/tracklight.cdx.json")
         )
         (DIST / f"tracklight-{read_version()}.cdx.json").write_bytes(archive.read(name))
 

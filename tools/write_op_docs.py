@@ -122,7 +122,7 @@ def iter_tensorflow() -> Iterator[Row]:
         defaults = {
             attr.name: attr.default_value.type for attr in definition.attr if attr.type == "type"
         }
-        outputs = ",".join(_format_output(it, defaults) for it in definition.output_arg)
+        outputs = ",".join(_format_output(item, defaults) for item in definition.output_arg)
         yield "tensorflow", name, inputs, summary, outputs
 
 

@@ -163,7 +163,9 @@ class TypeWriter:
     ) -> None:
         self._routes = list(routes)
         self._events = events
-        self._uploads = {one.request_type for one in self._routes if one.upload_bytes is not None}
+        self._uploads = {
+            item.request_type for item in self._routes if item.upload_bytes is not None
+        }
         #: The dashboards that use a type; None is the server itself.
         self._users: dict[type, set[str | None]] = {}
         self._types: dict[Direction, set[type]] = {"request": set(), "response": set()}
@@ -383,7 +385,7 @@ def _is_named(kind: Any) -> bool:
 def _has_optional_fields(kind: type) -> bool:
     """Whether requests may leave out fields of a type, or of the types that it is made of."""
     structs = filter(is_struct, iter_named_types(kind))
-    return any(not field.required for one in structs for field in msgspec.structs.fields(one))
+    return any(not field.required for struct in structs for field in msgspec.structs.fields(struct))
 
 
 def choose_names(kinds: Iterable[type]) -> dict[type, str]:

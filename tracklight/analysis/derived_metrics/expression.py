@@ -97,7 +97,8 @@ def parse_expression(text: str) -> Expression:
         ExpressionError: It is not valid; the message has the position.
 
     Example:
-        >>> [it.tag for it in parse_expression("train/loss - ema(val/loss, 0.9)").references]
+        >>> expression = parse_expression("train/loss - ema(val/loss, 0.9)")
+        >>> [reference.tag for reference in expression.references]
         ['train/loss', 'val/loss']
     """
     if len(text) > MAX_EXPRESSION_CHARS:
@@ -129,7 +130,8 @@ def expand(expression: Expression, definitions: Mapping[str, Expression]) -> Exp
 
     Example:
         >>> gap = parse_expression("val/loss - train/loss")
-        >>> [it.tag for it in expand(parse_expression("gap / lr"), {"gap": gap}).references]
+        >>> expression = expand(parse_expression("gap / lr"), {"gap": gap})
+        >>> [reference.tag for reference in expression.references]
         ['val/loss', 'train/loss', 'lr']
     """
     replaced = 0
