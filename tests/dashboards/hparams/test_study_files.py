@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.analysis.experiments.helpers import open_board
@@ -191,6 +192,24 @@ def test_infeasible_trials_are_not_the_best(
     rows = board.sessions(SessionsRequest()).rows
     assert [it == 5 for it in rows.status.tolist()] == infeasible
     assert board.importance(ImportanceRequest(metric="|objective")).trust.sessions == len(trials)
+
+
+def test_noise_has_no_interactions(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+
+    def draw(trial: Any) -> float:
+        for name in "abcd":
+            trial.suggest_float(name, 0, 1)
+        return float(rng.normal())
+
+    study = optuna.create_study(
+        storage=open_journal(tmp_path / "journal.log"),
+        sampler=optuna.samplers.RandomSampler(seed=3),
+    )
+    study.optimize(draw, n_trials=30)
+    found = open_board(tmp_path)[1].importance(ImportanceRequest(metric="|objective"))
+    assert (found.trust.level, found.summary.code) == ("poor", "hparams.no_effect")
+    assert found.interactions == []
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")

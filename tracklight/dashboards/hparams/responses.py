@@ -492,17 +492,21 @@ def make_importance_response(
         )
         problem = None if result.shares else _make_problem(result)
     is_only_study = len(table.snapshot.studies) == 1
+    trust = _assess_trust(result)
     return ImportanceResponse(
         metric=request.metric,
         summary=Sentence.make(
             _summarize(column.metric, result, None if is_only_study else studies)
         ),
-        trust=_assess_trust(result),
+        trust=trust,
         bars=[
             ImportanceBar(share.name, share.label, share.share, share.deviation, share.direction)
             for share in result.shares
         ],
-        interactions=[HParamInteraction(*pair) for pair in result.pairs],
+        # They are differences of small shares, so noise has some as well.
+        interactions=[
+            HParamInteraction(*pair) for pair in result.pairs if trust.level in ("good", "fair")
+        ],
         problem=problem,
     )
 
@@ -523,7 +527,8 @@ def _summarize(
     if not named or result.r2 < _FAIR_R2 / 2:
         return Message.format(
             "hparams.no_effect",
-            "{scope} do not show which hyperparameters affect {metric}.",
+            "{scope} are too few or too noisy to tell how much {metric} depends on each "
+            "hyperparameter.",
             scope=scope,
             metric=metric.label,
         )

@@ -27,7 +27,8 @@ test('a bar is found where it is drawn', () => {
   const axis = makeTimeAxis(COLUMN, timeline);
   for (const bar of timeline.bars) {
     const { left, top, width, height } = getBarRect(AREA, axis, timeline.laneCount, bar);
-    expect(findBar(AREA, axis, timeline, left + width / 2, top + height / 2)).toBe(bar);
+    for (const x of [left, left + width / 2, left + width])
+      expect(findBar(AREA, axis, timeline, x, top + height / 2)).toBe(bar);
   }
   expect(findBar(AREA, axis, timeline, AREA.left + 120, AREA.top + 5)).toBeNull();
 });
@@ -37,4 +38,5 @@ test('a trial without a duration is a narrow bar', () => {
   const axis = makeTimeAxis(COLUMN, timeline);
   const [bar] = timeline.bars;
   expect(bar && getBarRect(AREA, axis, 1, bar).width).toBe(3);
+  expect(findBar(AREA, axis, timeline, AREA.left + 3, AREA.top + 9)).toBe(bar);
 });

@@ -74,9 +74,12 @@ export function findBar(
   x: number,
   y: number,
 ): TimelineBar | null {
+  const toTime = (pixel: number): number => axis.toValue((pixel - area.left) / area.width);
+  // Most bars are left or right of the pointer; the rectangles of 50,000 take long.
+  const [from, to] = [toTime(x - MIN_BAR_WIDTH_PX - 2), toTime(x + 2)];
   for (let index = bars.length - 1; index >= 0; index--) {
     const bar = bars[index];
-    if (!bar) continue;
+    if (!bar || bar.start > to || bar.end < from) continue;
     const { left, top, width, height } = getBarRect(area, axis, laneCount, bar);
     if (x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= top + height + 1) return bar;
   }
