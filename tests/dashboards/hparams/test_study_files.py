@@ -225,9 +225,9 @@ def test_several_objectives_have_their_names_and_directions(
     study.set_metric_names(["latency", "score"])
     study.optimize(lambda trial: (trial.suggest_float("x", 0, 1), 2.0), n_trials=3)
     metrics = open_board(tmp_path)[1].sessions(SessionsRequest()).metrics
-    assert [(metric.tag, metric.goal) for metric in metrics] == [
-        ("latency", "min"),
-        ("score", "max"),
+    assert [(metric.tag, metric.goal, metric.goal_declared) for metric in metrics] == [
+        ("latency", "min", True),
+        ("score", "max", True),
     ]
     assert metrics[0].values.tolist() == [trial.values[0] for trial in study.trials]
 
@@ -446,6 +446,7 @@ def test_ray_tune_folder(tmp_path: Path) -> None:
     assert response.rows.start.tolist() == [1_700_000_000.0] * 2
     columns = {column.name: column.values.tolist() for column in response.hparams}
     assert columns == {"lr": [0.1, 0.2], "model/depth": [2.0, 2.0]}
+    assert not any(metric.goal_declared for metric in response.metrics)
     metrics = {metric.tag: metric.values.tolist() for metric in response.metrics}
     assert metrics == {
         "eval/accuracy": [0.6, 0.7],

@@ -288,6 +288,8 @@ class Metric:
     is_declared: bool = False
     goal: Goal | None = None
     """Whether lower or higher values are better; None if studies disagree."""
+    is_goal_declared: bool = False
+    """Whether the study says so; otherwise it is guessed from the name."""
     runs: Mapping[str, str] = field(default_factory=dict)
     """The run that has the series, by session."""
 
@@ -401,7 +403,8 @@ def _make_metric(
     if declared is None:
         return Metric(*name, goal=goal, runs=runs)
     texts = (declared.display_name, declared.description)
-    return Metric(*name, *texts, is_declared=True, goal=goal, runs=runs)
+    is_goal_declared = _GOAL_IN_DESCRIPTION.search(declared.description) is not None
+    return Metric(*name, *texts, True, goal, is_goal_declared, runs)
 
 
 def _guess_goal(name: MetricName, declared: DeclaredMetric | None) -> Goal:

@@ -454,6 +454,7 @@ def _make_metric_cells(column: MetricColumn, rows: Int64) -> MetricCells:
         description=metric.description,
         declared=metric.is_declared,
         goal=metric.goal,
+        goal_declared=metric.is_goal_declared,
         min=low,
         max=high,
         log_scale=should_use_log_scale(column.values),

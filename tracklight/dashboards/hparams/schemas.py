@@ -229,8 +229,8 @@ class HParamCells(msgspec.Struct):
 class MetricCells(msgspec.Struct):
     """A metric and its value in each row. Rows with a NaN step have no value.
 
-    ``goal`` is guessed from the declaration of the study and from the name; null if studies
-    disagree. ``deviation`` is the standard deviation of repeats.
+    ``goal`` is that of the study if ``goal_declared``, and guessed from the name otherwise; null if
+    studies disagree. ``deviation`` is the standard deviation of repeats.
     """
 
     key: str
@@ -240,6 +240,7 @@ class MetricCells(msgspec.Struct):
     description: str
     declared: bool
     goal: Goal | None
+    goal_declared: bool
     min: float | None
     max: float | None
     log_scale: bool

@@ -3104,9 +3104,9 @@ export interface ImportanceTrust {
 }
 
 /**
- * A metric and its value in each row. Rows with a NaN step have no value. `goal` is guessed from
- * the declaration of the study and from the name; null if studies disagree. `deviation` is the
- * standard deviation of repeats.
+ * A metric and its value in each row. Rows with a NaN step have no value. `goal` is that of the
+ * study if `goal_declared`, and guessed from the name otherwise; null if studies disagree.
+ * `deviation` is the standard deviation of repeats.
  */
 export interface MetricCells {
   readonly key: string;
@@ -3116,6 +3116,7 @@ export interface MetricCells {
   readonly description: string;
   readonly declared: boolean;
   readonly goal: Goal | null;
+  readonly goal_declared: boolean;
   readonly min: number | null;
   readonly max: number | null;
   readonly log_scale: boolean;

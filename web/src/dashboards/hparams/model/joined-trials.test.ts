@@ -20,7 +20,15 @@ function makePart(indices: number[], words: string[], withMetric = true): Sessio
     ...{ categories: [], values: floats(indices), states: null },
   };
   const loss: MetricCells = {
-    ...{ key: '|loss', group: '', tag: 'loss', label: 'loss', description: '', declared: false },
+    ...{
+      key: '|loss',
+      group: '',
+      tag: 'loss',
+      label: 'loss',
+      description: '',
+      declared: false,
+      goal_declared: false,
+    },
     ...{ goal: 'min', min: -50, max: 50, log_scale: false, deviation: null },
     values: floats(withMetric ? indices.map((index) => -index) : []),
     steps: floats(withMetric ? indices.map(() => 1) : []),

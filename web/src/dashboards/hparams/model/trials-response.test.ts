@@ -65,7 +65,17 @@ function makeMetric(group: string, values: number[], steps: number[]): MetricCel
     deviation: null,
     ...{ min: null, max: null, log_scale: false },
   };
-  return { key, group, tag, label: tag, description: '', declared: false, goal: 'max', ...columns };
+  return {
+    key,
+    group,
+    tag,
+    label: tag,
+    description: '',
+    declared: false,
+    goal: 'max',
+    goal_declared: false,
+    ...columns,
+  };
 }
 
 const RESPONSE: SessionsResponse = {

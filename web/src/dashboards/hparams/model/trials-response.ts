@@ -52,6 +52,8 @@ export interface TrialMetric {
   readonly group: string;
   /** Null if studies disagree. */
   readonly goal: 'min' | 'max' | null;
+  /** Whether the study declares it; otherwise it is guessed from the name. */
+  readonly goalDeclared: boolean;
   readonly declared: boolean;
 }
 
@@ -82,12 +84,13 @@ function withRange(column: TrialColumn, { min, max }: HParamCells | MetricCells)
 
 export function readMetrics({ metrics }: SessionsResponse): TrialMetric[] {
   const titles = makeMetricTitles(metrics);
-  return metrics.map(({ key, tag, group, goal, declared }, index) => ({
+  return metrics.map(({ key, tag, group, goal, goal_declared, declared }, index) => ({
     key: makeMetricKey(key),
     title: titles[index] ?? key,
     tag,
     group,
     goal,
+    goalDeclared: goal_declared,
     declared,
   }));
 }
