@@ -106,6 +106,20 @@ def test_matches_points_of_two_embeddings(board: Board) -> None:
     assert by_number.rows[:4].tolist() == [0, 1, 2, -1]
 
 
+def test_points_with_the_same_names_match_in_another_order(board: Board) -> None:
+    names = [f"id{number}" for number in range(6)]
+
+    def upload(file: str, rows: list[int], word: str) -> str:
+        lines = ["id\tkind\tx\ty\n"]
+        lines += [f"{names[row]}\t{word}\t{row}\t{row % 3}\n" for row in rows]
+        return board.projector.upload(UploadRequest(file, "".join(lines).encode())).id
+
+    first = upload("a.csv", [0, 1, 2, 3, 4, 5], "old")
+    other = EmbeddingRequest(upload("b.csv", [5, 3, 1, 0, 2, 4], "new"))
+    matched = board.projector.match(MatchRequest(first, other=other))
+    assert (matched.matched, matched.rows.tolist()) == (6, [3, 2, 4, 1, 5, 0])
+
+
 @pytest.mark.parametrize("method", [KmeansMethod(4), HdbscanMethod(5)])
 def test_clusters_are_named_by_typical_words(
     board: Board, method: KmeansMethod | HdbscanMethod

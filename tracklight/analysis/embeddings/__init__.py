@@ -431,10 +431,26 @@ def choose_match_column(
 ) -> str | None:
     """Return the column to match rows by: the requested one, or for `AUTO_COLUMN` a guess.
 
-    The guess is None (by row number) if both have the same number of rows, else the first common
-    column.
+    The guess is a column that names points: its texts are distinct in both, and half of them are in
+    both. Without one, it is None (by row number) if both have the same number of rows, else the
+    first common column.
     """
-    if requested != AUTO_COLUMN or first.row_count == second.row_count:
+    if requested != AUTO_COLUMN:
         return requested or None
     names = {column.name for column in second.columns}
-    return next((column.name for column in first.columns if column.name in names), None)
+    common = [column.name for column in first.columns if column.name in names]
+    for name in common:
+        pair = first.get_column(name), second.get_column(name)
+        if _is_shared_key(*pair):
+            has_same_order = list(pair[0].values) == list(pair[1].values)
+            return None if has_same_order else name
+    return None if first.row_count == second.row_count else next(iter(common), None)
+
+
+def _is_shared_key(first: LabelColumn, second: LabelColumn) -> bool:
+    """Return whether the texts of both are distinct, and half of those of the shorter in both."""
+    keys = (first, second)
+    if any(key.codes is not None or key.distinct_count < len(key.values) for key in keys):
+        return False
+    shared = {*first.values} & {*second.values}
+    return 2 * len(shared) >= min(len(key.values) for key in keys)
