@@ -1,6 +1,7 @@
 """The notebooks of docs/tutorials run from top to bottom and log what they say.
 
-Each runs in a kernel of its own, so that frameworks do not meet.
+Those with the same framework run in one kernel, as importing it takes longer than most of them;
+names and working directory are new for each.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
 TUTORIALS = ROOT / "docs" / "tutorials"
-#: A notebook takes about twenty seconds on an idle machine, mostly to import its framework.
+#: The first notebook with a framework takes about twenty seconds, mostly to import it.
 CELL_TIMEOUT_S = 300
 
 #: The packages that each notebook needs.
@@ -37,6 +38,8 @@ NOTEBOOKS = {
     "nan_hunt": ("torch",),
     "what_if": ("sklearn", "pandas"),
 }
+#: Notebooks that need the same one of these share a kernel.
+FRAMEWORKS = ("tensorflow", "torch")
 #: Runs and tags that the log has afterwards.
 LOGGED = {
     "keras_callback": [("units=4/train", "epoch_loss"), ("units=32/validation", "epoch_accuracy")],
@@ -59,32 +62,75 @@ LOGGED = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory with its own settings; servers that a notebook starts are stopped."""
-    for name in ("TRACKLIGHT_DATA_DIR", "TRACKLIGHT_CACHE_DIR", "IPYTHONDIR"):
-        monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    yield tmp_path
-    end_recorded_servers()
+#: Run before each notebook: no name of another one is left, and layers are numbered as in a new
+#: kernel.
+PROLOGUE = """\
+%reset -f
+import os, sys
+os.chdir({folder!r})
+if "keras" in sys.modules:
+    sys.modules["keras"].utils.clear_session()
+%reset -f
+"""
 
 
-def run_notebook(name: str, folder: Path) -> Any:
-    """Execute all cells and return the notebook with its outputs; an error is raised."""
-    nbformat = pytest.importorskip("nbformat")
-    nbclient = pytest.importorskip("nbclient")
-    notebook = nbformat.read(TUTORIALS / f"{name}.ipynb", as_version=4)
-    nbclient.NotebookClient(
-        notebook,
-        timeout=CELL_TIMEOUT_S,
-        startup_timeout=CELL_TIMEOUT_S,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(folder)}},
-    ).execute()
-    return notebook
+class Kernels:
+    """Kernels that run one notebook after another, one for each framework."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, Any] = {}
+
+    def run(self, name: str, folder: Path) -> Any:
+        """Execute all cells and return the notebook with its outputs; an error is raised."""
+        nbformat = pytest.importorskip("nbformat")
+        nbclient = pytest.importorskip("nbclient")
+        notebook = nbformat.read(TUTORIALS / f"{name}.ipynb", as_version=4)
+        prologue = nbformat.v4.new_code_cell(PROLOGUE.format(folder=str(folder)))
+        notebook.cells.insert(0, prologue)
+        framework = next((it for it in FRAMEWORKS if it in NOTEBOOKS[name]), "none")
+        client = self._clients.pop(framework, None)
+        if client is None:
+            client = nbclient.NotebookClient(
+                notebook,
+                timeout=CELL_TIMEOUT_S,
+                startup_timeout=CELL_TIMEOUT_S,
+                kernel_name="python3",
+            )
+        client.nb = notebook
+        try:
+            client.execute(cleanup_kc=False)
+        except BaseException:
+            end_kernel(client)
+            raise
+        self._clients[framework] = client
+        return notebook
+
+    def close(self) -> None:
+        while self._clients:
+            end_kernel(self._clients.popitem()[1])
+
+
+def end_kernel(client: Any) -> None:
+    """End the kernel of a client, as it does after a notebook unless it is told not to."""
+    client.nb = pytest.importorskip("nbformat").v4.new_notebook()
+    client.execute(cleanup_kc=True)
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernels]:
+    """Kernels with settings of their own; servers that notebooks start are stopped."""
+    folder = tmp_path_factory.mktemp("kernels")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("TRACKLIGHT_DATA_DIR", "TRACKLIGHT_CACHE_DIR", "IPYTHONDIR"):
+            patch.setenv(name, str(folder / name.lower()))
+        patch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+        patch.setenv("CUDA_VISIBLE_DEVICES", "")
+        kernels = Kernels()
+        yield kernels
+        kernels.close()
+        end_recorded_servers()
 
 
 def list_outputs(notebook: Any, kind: str) -> list[str]:
@@ -99,17 +145,17 @@ def list_outputs(notebook: Any, kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebook_runs(name: str, folder: Path) -> None:
+def test_notebook_runs(name: str, kernels: Kernels, tmp_path: Path) -> None:
     need(*NOTEBOOKS[name])
-    notebook = run_notebook(name, folder)
+    notebook = kernels.run(name, tmp_path)
     frames = [text for text in list_outputs(notebook, "text/html") if "tracklight-" in text]
     assert len(frames) == 1  # the board, or the What-If page
     if name == "what_if":
         return
-    with tracklight.open(folder / "logs") as log:
+    with tracklight.open(tmp_path / "logs") as log:
         for run, tag in LOGGED[name]:
             assert tag in log[run].tags(), run
-        check(name, log, notebook, folder)
+        check(name, log, notebook, tmp_path)
 
 
 def check(name: str, log: Any, notebook: Any, folder: Path) -> None:
