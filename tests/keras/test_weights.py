@@ -1,11 +1,14 @@
-"""Rendering of weights as images; does not need Keras."""
+"""Values of variables, and rendering of weights as images; does not need Keras."""
 
 from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tracklight.keras.model import render_weight
+from tracklight.keras.model import read_number, render_weight
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,9 @@ def test_filters_are_arranged_in_a_grid() -> None:
     kernel = np.zeros((2, 2, 1, 2), np.float32)
     kernel[..., 0, 1] = 1
     assert render_weight(kernel).tolist() == [[128, 128, 0, 255, 255]] * 2
+
+
+def test_variable_of_any_backend_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = SimpleNamespace(convert_to_numpy=lambda variable: np.float32(variable.value))
+    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(ops=read))
+    assert read_number(SimpleNamespace(value=0.25), "learning rate") == 0.25

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from tracklight.analysis.predictors import ColumnPredictor, find_prediction_columns
+from tracklight.analysis.predictors.model_files import load_model_file
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.objects import to_table
 from tracklight.errors import ModelError, UsageError
@@ -138,3 +141,11 @@ def test_other_objects_are_rejected() -> None:
         wrap_model("model.onnx")
     with pytest.raises(UsageError, match="neither a known model nor callable"):
         wrap_model(3)
+
+
+def test_file_that_cannot_be_loaded_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(b"no model")
+    before = psutil.Process().children()
+    with pytest.raises(ModelError, match="cannot load"):
+        load_model_file(tmp_path / "m.onnx")
+    assert psutil.Process().children() == before

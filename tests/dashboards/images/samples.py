@@ -83,15 +83,21 @@ def box(kind: bytes, *parts: bytes) -> bytes:
     return struct.pack(">I4s", len(inside) + 8, kind) + inside
 
 
-def mp4(width: int = 320, height: int = 240, duration_ms: int = 1500, long: bool = False) -> bytes:
-    """Return the headers of a video without frames."""
+def mp4(
+    width: int = 320,
+    height: int = 240,
+    duration_ms: int = 1500,
+    long: bool = False,
+    track_bytes: int = 84,
+) -> bytes:
+    """Return the headers of a video without frames; the header of a track has at least 84 bytes."""
     if long:
         times = b"\1\0\0\0" + bytes(16) + struct.pack(">IQ", 1000, duration_ms) + bytes(80)
     else:
         times = bytes(12) + struct.pack(">II", 1000, duration_ms) + bytes(80)
     sound = box(b"trak", box(b"tkhd", bytes(84)))
     size = struct.pack(">II", width << 16, height << 16)
-    picture = box(b"trak", box(b"tkhd", bytes(76) + size))
+    picture = box(b"trak", box(b"tkhd", bytes(track_bytes - 8) + size))
     moov = box(b"moov", box(b"mvhd", times), sound, picture)
     return box(b"ftyp", b"isom", bytes(4)) + box(b"free", bytes(9)) + moov
 

@@ -33,6 +33,7 @@ PALETTE = Image.fromarray(noise(4, 6, 3)).convert("P")
         (save(slope(4, 6), "BMP"), ("BMP", "image/png", 6, 4, "RGB", 3, 8)),
         (save(np.ones((4, 6), np.float32), "TIFF"), ("TIFF", "image/png", 6, 4, "F", 1, 32)),
         (samples.mp4(), ("MP4", "video/mp4", 320, 240, "", 0, 0)),
+        (samples.mp4(track_bytes=80), ("MP4", "video/mp4", 0, 0, "", 0, 0)),
         (samples.WEBM, ("WebM", "video/webm", 0, 0, "", 0, 0)),
     ],
 )
