@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.frameworks.programs import need, run_program
+from tests.frameworks.programs import need, run_keras
 from tests.frameworks.programs.profile_program import LOAD_S
 from tests.writer.event_files import read_scalars
 from tracklight.analysis.profiles.captures import list_captures, open_capture
@@ -20,7 +20,7 @@ NAMES = {"torch": "ProfilerStep#{}", "jax": "train {}", "tensorflow": "train {}"
 @pytest.mark.parametrize("framework", NAMES)
 def test_records_requested_steps(framework: str, tmp_path: Path) -> None:
     need(framework)
-    recording = run_program("profile_program.py", framework, tmp_path)
+    recording = run_keras("profile_program.py", framework, tmp_path, backend=framework)
     assert recording == [False, True, True, True, True, False, False]
     (capture,) = list_captures([Root("", str(tmp_path))])
     steps = detect_steps(open_capture(capture.path))

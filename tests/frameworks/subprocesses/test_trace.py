@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.frameworks.programs import HERE, need, run_program
+from tests.frameworks.programs import HERE, need, run_keras, run_program
 from tests.writer.event_files import iter_events
 from tracklight import summary
 from tracklight.errors import UsageWarning
@@ -42,7 +42,7 @@ class Traced(NamedTuple):
 def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Traced:
     need(request.param)
     logdir = tmp_path_factory.mktemp(request.param)
-    output = run_program("trace_program.py", request.param, logdir)
+    output = run_keras("trace_program.py", request.param, logdir, backend=request.param)
     events = list(iter_events(logdir))
     values = {value.tag.decode(): value for event in events for value in event.summary.value}
     return Traced(request.param, logdir, output, values)
