@@ -16,7 +16,7 @@ from tests.analysis.experiments.importance_problems import (
 )
 
 #: Few enough that Optuna's fANOVA takes seconds and not minutes.
-TRIALS = 50
+TRIALS = 30
 SEEDS = range(2)
 
 
