@@ -75,12 +75,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """In CI, turn a skip that is not allowed into a failure."""
     report: pytest.TestReport = yield  # type: ignore[misc]
-    if IS_CI and report.skipped and not hasattr(report, "wasxfail"):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        if not any(re.search(allowed, reason) for allowed in ALLOWED_SKIPS):
-            report.outcome = "failed"
-            report.longrepr = f"{reason}. CI must not skip this test; see ALLOWED_SKIPS."
+    if not hasattr(report, "wasxfail"):
+        refuse_skip(report)
     return report  # type: ignore[return-value]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """In CI, turn the skip of a whole module into an error as well."""
+    report: pytest.CollectReport = yield  # type: ignore[misc]
+    refuse_skip(report)
+    return report  # type: ignore[return-value]
+
+
+def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not IS_CI or not report.skipped:
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if not any(re.search(allowed, reason) for allowed in ALLOWED_SKIPS):
+        report.outcome = "failed"
+        report.longrepr = f"{reason}. CI must not skip this test; see ALLOWED_SKIPS."
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ they repeat what other groups call.
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import subprocess
 import sys
@@ -151,7 +152,7 @@ class Report:
             self.counts[outcome] += 1
             self.durations.append((float(case.get("time", 0)), name))
             for skipped in case.iter("skipped"):
-                self.skips[skipped.get("message", "")] += 1
+                self.skips[_read_message(skipped)] += 1
         # 5: no test was selected, for example by -k.
         if status not in (0, 5) and not failed:
             self.problems.append(f"{group.name}: pytest ended with exit status {status}")
@@ -186,8 +187,15 @@ def _outcome(case: ElementTree.Element) -> str:
 def _failure_message(case: ElementTree.Element) -> str:
     for part in case:
         if part.tag in ("failure", "error"):
-            return part.get("message", "")[:MAX_MESSAGE].replace("\n", " ")
+            return _read_message(part)[:MAX_MESSAGE].replace("\n", " ")
     return ""
+
+
+def _read_message(part: ElementTree.Element) -> str:
+    message, text = part.get("message", ""), part.text or ""
+    if message == "collection skipped":  # followed by file, line and reason as a tuple
+        return str(ast.literal_eval(text)[2])
+    return text if message == "collection failure" else message
 
 
 def run_group(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tools.run_tests import MAX_WORKERS, NOT_MEASURED, Group, Report, can_start, list_groups
+from tools.run_tests import MAX_WORKERS, NOT_MEASURED, ROOT, Group, Report, can_start, list_groups
 
 
 def test_groups_share_the_workers() -> None:
@@ -83,3 +86,48 @@ def test_summary_ends_with_the_failed_tests(
         "",
         "1 passed, 1 failed, 0 skipped",
     ]
+
+
+def test_summary_names_the_reasons_of_modules(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junit = tmp_path / "report.xml"
+    junit.write_text(
+        """<testsuites><testsuite>
+        <testcase classname="" name="tests.one" time="0.1">
+        <skipped message="collection skipped">('one.py', 2, 'Skipped: there is no GPU')</skipped>
+        </testcase>
+        <testcase classname="" name="tests.two" time="0.1">
+        <error message="collection failure">ImportError: no such name</error></testcase>
+        </testsuite></testsuites>"""
+    )
+    report = Report()
+    report.add_group(Group("unit", ()), 1, junit)
+    report.print()
+    lines = capsys.readouterr().out.splitlines()
+    assert "     1 Skipped: there is no GPU" in lines
+    assert "  unit: ::tests.two: ImportError: no such name" in lines
+
+
+SKIPPED = """
+import pytest
+
+pytest.importorskip("no_such_module")
+
+def test_nothing() -> None:
+    pass
+"""
+
+
+def test_skipped_module_is_an_error_in_ci(tmp_path: Path) -> None:
+    (tmp_path / "test_skipped.py").write_text(SKIPPED)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-c", os.devnull]
+    result = subprocess.run(
+        [*command, "--import-mode=importlib", "test_skipped.py"],
+        cwd=tmp_path,
+        env={**os.environ, "CI": "true", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert "CI must not skip this test" in result.stdout, result.stdout
+    assert "1 error" in result.stdout
