@@ -11,7 +11,7 @@ import pytest
 
 from tests import builders as b
 from tests.frameworks.ray.conftest import OpenCluster
-from tests.frameworks.ray.test_cluster import describe, find_processes, is_replaced, kill
+from tests.frameworks.ray.test_cluster import describe, is_replaced, kill, list_processes
 from tests.index import logs
 from tests.server.waiting import wait_until
 from tracklight.index.catalog import Catalog
@@ -29,7 +29,7 @@ def open_server(open_cluster: OpenCluster, logdir: Path) -> Open:
 
 def test_servers_share_processes_and_runs(open_server: Open, logdir: Path) -> None:
     one, two = open_server(), open_server()
-    assert find_processes(one) == find_processes(two)
+    assert list_processes(one) == list_processes(two)
     assert describe(one) == describe(two)
     alone = logs.open_catalog(logdir)
     assert describe(alone) == describe(two)
@@ -49,24 +49,24 @@ def test_every_server_follows_changes(open_server: Open, logdir: Path) -> None:
 
 def test_shards_outlive_the_server_that_started_them(open_server: Open) -> None:
     one, two = open_server(), open_server()
-    before, pids = describe(two), find_processes(two)
+    before, pids = describe(two), list_processes(two)
     one.close()
     assert describe(two) == before
-    assert find_processes(two) == pids
+    assert list_processes(two) == pids
     two.close()
     three = open_server()
-    assert set(find_processes(three).values()).isdisjoint(pids.values())
+    assert set(list_processes(three).values()).isdisjoint(pids.values())
     assert describe(three) == before
 
 
 def test_every_server_recovers_from_a_kill(open_server: Open) -> None:
     servers = [open_server(), open_server()]
-    before, pids = describe(servers[0]), find_processes(servers[0])
+    before, pids = describe(servers[0]), list_processes(servers[0])
     kill(pids[0])
     for server in servers:
         wait_until(partial(is_replaced, server, 0, pids[0]))
         assert describe(server) == before
-    assert find_processes(servers[0]) == find_processes(servers[1])
+    assert list_processes(servers[0]) == list_processes(servers[1])
 
 
 def test_servers_with_other_flags_have_shards_of_their_own(ray_address: str) -> None:
