@@ -63,6 +63,20 @@ def test_means_by_slice_equal_pandas_and_have_intervals() -> None:
     assert found.upper[1, 0] - found.value[1, 0] == pytest.approx(get_margin(means, resampling))
 
 
+def test_bounds_stay_in_the_range_of_their_metric() -> None:
+    data = make_data()
+    metrics = ["precision", "recall", "f1", "auc", "average_loss"]
+    session = Session(data, good, "label", features=["x"])
+    found = session.performance("group", [0.9, 0.98], metrics=metrics).to_pandas()
+    rates = found[found["metric"] != "average_loss"]
+    assert found["lower"].min() == 0 and rates["upper"].max() == 1
+    assert (found["lower"].dropna() >= 0).all() and (found["lower"] <= found["value"]).sum() > 20
+    moved = data.assign(y=data["x"] + 1)
+    values = Session(moved, lambda frame: frame["x"], "y", task="regression", features=["x"])
+    errors = values.performance().to_pandas().set_index("metric")
+    assert errors.loc["mean_error", "upper"] < 0
+
+
 @pytest.mark.parametrize("method", ["bootstrap", "jackknife"])
 def test_means_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch, method: Any) -> None:
     data = make_data()

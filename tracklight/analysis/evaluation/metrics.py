@@ -109,6 +109,24 @@ METRICS_WITHOUT_INTERVAL = frozenset(
     [*COUNT_METRICS, *(name for name in FLIP_METRICS if name.endswith("count"))]
 )
 
+#: Metrics with a range other than 0 to 1.
+_SIGNED_METRICS = frozenset(["mean_error", "median_error", "calibration", "lift"])
+_UNLIMITED_METRICS = frozenset(
+    [
+        *METRICS_WITHOUT_INTERVAL,
+        "true_positives",
+        "false_positives",
+        "true_negatives",
+        "false_negatives",
+        "average_loss",
+        "mean_absolute_error",
+        "median_absolute_error",
+        "mean_squared_error",
+        "median_squared_error",
+        "root_mean_squared_error",
+    ]
+)
+
 DEFAULT_BINARY_METRICS = (
     "accuracy",
     "precision",
@@ -177,6 +195,15 @@ def get_direction(metric: str) -> Direction:
 def is_count(metric: str) -> bool:
     """Return whether a metric counts rows, so that it depends on the size of a slice."""
     return re.search(r"(^|_)(count|positives|negatives)$", get_standard_name(metric)) is not None
+
+
+def get_range(metric: str, *, is_regression: bool = False) -> tuple[float, float]:
+    """Return the smallest and the largest possible value of a metric."""
+    if metric in _SIGNED_METRICS or (is_regression and metric in ("label_mean", "prediction_mean")):
+        return -np.inf, np.inf
+    if metric == "r2":
+        return -np.inf, 1.0
+    return 0.0, np.inf if metric in _UNLIMITED_METRICS else 1.0
 
 
 def divide(numerator: Float64, denominator: Float64) -> Float64:

@@ -31,6 +31,7 @@ from tracklight.analysis.evaluation.metrics import (
     GroupedSums,
     WeightedRows,
     divide,
+    get_range,
 )
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.results import (
@@ -232,7 +233,12 @@ def evaluate(
             assignments.append(SliceAssignment(assignment.names, assignment.codes[used]))
     run = tasks.run if len(rows) >= MIN_TASK_ROWS else LOCAL_TASKS.run
     chunk = Chunk(labels, scores, columns)
-    return run(_compute_metrics, config, chunk, errors, assignments, progress=JobProgress())
+    result = run(_compute_metrics, config, chunk, errors, assignments, progress=JobProgress())
+    ranges = [get_range(each.metric, is_regression=task == "regression") for each in result.columns]
+    low, high = np.array(ranges, np.float64).reshape(-1, 2).T
+    return replace(
+        result, lower=np.maximum(result.lower, low), upper=np.minimum(result.upper, high)
+    )
 
 
 def _compute_metrics(
