@@ -78,6 +78,8 @@ def test_dictionary_with_attributions_and_extra_columns() -> None:
         (lambda c: np.zeros(3), 'the model "m" returned predictions of shape 3 for 5 rows'),
         (lambda c: 0.5, "of shape a single number for 5 rows"),
         (lambda c: "abc", "did not return an array of numbers"),
+        (lambda c: None, "did not return an array of numbers"),
+        (lambda c: np.full(5, np.inf), "returned scores outside 0 to 1"),
         (lambda c: np.zeros((5, 2, 3)), "of shape 5 x 2 x 3; a classification model returns"),
         (lambda c: np.zeros((5, 1, 1)), "of shape 5 x 1 x 1; a classification model returns"),
         (lambda c: c["b"], 'returned scores outside 0 to 1; if they are logits, pass output="'),

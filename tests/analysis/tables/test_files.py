@@ -83,6 +83,18 @@ def test_damaged_files_are_one_sentence(name: str, data: bytes, message: str) ->
         read(name, data)
 
 
+def test_two_columns_of_one_name_are_an_error() -> None:
+    table = pyarrow.table([[1], [2]], names=["a", "a"])
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(table, stream)
+    with pytest.raises(FormatError, match='cannot read "x.parquet": two columns are named "a"'):
+        read("x.parquet", stream.getvalue())
+    frame = pandas.DataFrame([[1, 2]], columns=["a", "a"])
+    for data in (table, frame):
+        with pytest.raises(UsageError, match='two columns are named "a"'):
+            to_table(data)
+
+
 def test_json_lines_with_nested_objects_and_missing_keys() -> None:
     table = read("x.jsonl", b'{"a": 1, "user": {"age": 3}}\n\n{"a": 2.5, "tags": ["x", "y"]}\n')
     assert table.to_rows() == [

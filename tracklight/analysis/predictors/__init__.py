@@ -229,7 +229,8 @@ def check_scores(returned: Any, row_count: int, task: Task, name: str) -> Float6
         ModelError: The number of rows, the shape or the range is wrong.
     """
     try:
-        scores = np.asarray(returned, np.float64)
+        # None, which a function without a return statement returns, would be NaN.
+        scores = np.asarray("None" if returned is None else returned, np.float64)
     except (TypeError, ValueError):
         raise ModelError(
             "models.not_numbers",
@@ -267,8 +268,8 @@ def check_scores(returned: Any, row_count: int, task: Task, name: str) -> Float6
             model=name,
             shape=shape,
         )
-    finite = scores[np.isfinite(scores)]
-    if len(finite) and (finite.min() < -_TOLERANCE or finite.max() > 1 + _TOLERANCE):
+    known = scores[~np.isnan(scores)]
+    if len(known) and (known.min() < -_TOLERANCE or known.max() > 1 + _TOLERANCE):
         raise ModelError(
             "models.scores_outside",
             'the model "{model}" returned scores outside 0 to 1; if they are logits, pass '

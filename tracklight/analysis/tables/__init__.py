@@ -28,7 +28,13 @@ from tracklight.analysis.tables.columns import (
     make_number_column,
     make_string_column,
 )
-from tracklight.errors import Message, UsageError, import_optional, list_similar_names
+from tracklight.errors import (
+    FormatError,
+    Message,
+    UsageError,
+    import_optional,
+    list_similar_names,
+)
 
 
 class DataTable:
@@ -238,6 +244,17 @@ class DataTable:
             array = column.to_array()
             arrays[name] = list(array) if array.ndim == 2 else array
         return pd.DataFrame(arrays, columns=list(self.columns), index=pd.RangeIndex(self.row_count))
+
+
+def check_column_names(
+    names: Sequence[str], error: type[UsageError] | type[FormatError] = UsageError
+) -> None:
+    """Raise an error if two columns have the same name."""
+    duplicates = {name for name in names if names.count(name) > 1}
+    if duplicates:
+        raise error(
+            "data.duplicate_column", 'two columns are named "{column}"', column=min(duplicates)
+        )
 
 
 def make_table(rows: Sequence[Mapping[str, Any]]) -> DataTable:

@@ -19,7 +19,13 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
-from tracklight.analysis.tables import ITEM_SEPARATOR, DataTable, concat_tables, convert_columns
+from tracklight.analysis.tables import (
+    ITEM_SEPARATOR,
+    DataTable,
+    check_column_names,
+    concat_tables,
+    convert_columns,
+)
 from tracklight.analysis.tables.columns import (
     DataColumn,
     make_column,
@@ -351,11 +357,7 @@ def _read_header(reader: Iterator[list[str]]) -> list[str]:
         )
     if "\0" in "".join(names):
         raise FormatError("data.not_text", "it is not a text file")
-    duplicates = {name for name in names if names.count(name) > 1}
-    if duplicates:
-        raise FormatError(
-            "data.duplicate_column", 'two columns are named "{column}"', column=min(duplicates)
-        )
+    check_column_names(names, FormatError)
     return names
 
 
@@ -536,6 +538,7 @@ def _read_parquet(stream: BinaryIO, limiter: _RowLimiter) -> DataTable:
     parquet = import_optional("pyarrow.parquet", "a Parquet file", "parquet")
     try:
         schema = parquet.ParquetFile(stream).schema_arrow
+        check_column_names(schema.names, FormatError)
         # Texts stay the numbers that the file has for them.
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
         file = parquet.ParquetFile(stream, read_dictionary=texts)

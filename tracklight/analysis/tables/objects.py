@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracklight.analysis.tables import DataTable, make_table
+from tracklight.analysis.tables import DataTable, check_column_names, make_table
 from tracklight.analysis.tables.columns import (
     DataColumn,
     make_bytes_column,
@@ -135,6 +135,7 @@ def from_array(array: np.ndarray[Any, Any], names: Sequence[str] | None = None) 
             names=len(names),
             columns=array.shape[1],
         )
+    check_column_names([str(name) for name in names])
     columns = [_make_any_column(str(n), array[:, i]) for i, n in enumerate(names)]
     return DataTable(columns, row_count=len(array))
 
@@ -142,6 +143,7 @@ def from_array(array: np.ndarray[Any, Any], names: Sequence[str] | None = None) 
 def from_pandas(frame: Any) -> DataTable:
     """Create a table from a pandas data frame; the index is left out."""
     pd = import_optional("pandas", "a pandas table", "pandas")
+    check_column_names([str(name) for name in frame.columns])
     return DataTable(
         [_from_series(pd, str(name), frame.iloc[:, i]) for i, name in enumerate(frame.columns)],
         row_count=len(frame),
@@ -205,6 +207,7 @@ def _to_arrow_table(data: Any) -> Any:
 def from_arrow(table: Any) -> DataTable:
     """Create a table from an Arrow table."""
     pa = import_optional("pyarrow", "an Arrow table", "arrow")
+    check_column_names(table.column_names)
     columns = [_from_arrow_column(pa, name, table.column(name)) for name in table.column_names]
     return DataTable(columns, row_count=len(table))
 

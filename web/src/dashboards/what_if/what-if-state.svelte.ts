@@ -84,6 +84,8 @@ export class WhatIfState {
   isEditing = $state(false);
   /** The file of a link is being read. */
   isOpening = $state(false);
+  /** The model of a link that is being connected, which can take long. */
+  connecting = $state<string | null>(null);
   /** Rows chosen with a box or a lasso. */
   selectedRows = $state.raw<ReadonlySet<number>>(new Set());
   dialog = $state<'data' | 'model' | 'settings' | null>(null);
@@ -722,11 +724,13 @@ export class WhatIfState {
     this.problem = await this.openData({ path, label, ...options }, 'replace');
     if (this.problem) return false;
     if (inputs.length > 0) this.problem = await this.configure({ label, features: [...inputs] });
-    for (const model of models) {
-      // A model that cannot be reached does not keep the others away.
-      this.problem = (await this.addModel(model, 'replace')) ?? this.problem;
-    }
     fileModels.set(models);
+    for (const model of models) {
+      this.connecting = model.spec.name;
+      // A model that cannot be reached does not keep the others away.
+      this.problem = (await this.#connectModel(model, 'replace')) ?? this.problem;
+    }
+    this.connecting = null;
     return true;
   }
 
@@ -758,14 +762,24 @@ export class WhatIfState {
   }
 
   /** Connect a model, also in the link; return why that failed. */
-  async addModel(model: LinkedModel, mode: 'push' | 'replace' = 'push'): Promise<Problem | null> {
-    const { info, settings } = this;
+  async addModel(model: LinkedModel): Promise<Problem | null> {
+    const { file, fileModels } = this.settings;
+    return this.#connectModel(model, 'push', () => {
+      if (file.value !== '') fileModels.set([...fileModels.value, model], 'push');
+    });
+  }
+
+  async #connectModel(
+    model: LinkedModel,
+    mode: 'push' | 'replace',
+    link: () => void = () => undefined,
+  ): Promise<Problem | null> {
+    const { info } = this;
     if (!info) return null;
     try {
       const request = { ...model, session: info.session };
       const next = await this.context.queries.mutate('POST what_if/models', request);
-      if (settings.file.value !== '')
-        settings.fileModels.set([...settings.fileModels.value, model], mode);
+      link();
       this.applyInfo(next, mode);
       return null;
     } catch (error) {
