@@ -307,6 +307,9 @@ def _resolve_range(first: str, last: str, size: int) -> tuple[int, int]:
 _CHECK_LOG_HINT = Message(
     "hints.check_log", "Check that the log directory still exists and is readable."
 )
+#: Of files that a user names, which need not be in the log directory.
+_CHECK_PATH_HINT = Message("hints.check_path", "Check the path of the file.")
+_PATH_CODES = frozenset(["data.no_file_below", "data.no_match", "data.outside", "files.missing"])
 _TRY_LATER_HINT = Message("hints.try_later", "Wait a moment, then try again.")
 _TRY_AGAIN_HINT = Message("hints.try_again", "Try again.")
 
@@ -453,7 +456,9 @@ def describe_error(error: Exception) -> Problem:
             "hints.report", "Try again; if it persists, report it with the terminal's output."
         )
         return _make_problem(message, hint)
-    return _make_problem(_get_message(error), status[1])
+    message = _get_message(error)
+    names_path = isinstance(message, Message) and message.code in _PATH_CODES
+    return _make_problem(message, _CHECK_PATH_HINT if names_path else status[1])
 
 
 def find_error_status(error: Exception) -> tuple[int, Message] | None:

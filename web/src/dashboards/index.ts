@@ -89,6 +89,7 @@ export const BUILT_IN: readonly BuiltInDashboard[] = [
     title: m.dashboardWhatIf,
     group: 'evaluation',
     opensFiles: true,
+    isFullWidth: true,
     loadExample: () => loadExample('what_if'),
     prefetch: (query) => ['sessions', ...listReadAhead(query)],
     load: () => loadView('what_if', () => import('./what_if/View.svelte')),

@@ -43,7 +43,7 @@ export interface BuiltInDashboard {
   readonly apiName?: string;
   /** It shows all kinds of data, so it is active for every log. */
   readonly isAlwaysActive?: boolean;
-  /** It has a list of runs of its own, so the runs panel is not shown beside it. */
+  /** It shows no runs, or has a list of its own, so the runs panel is not shown beside it. */
   readonly isFullWidth?: boolean;
   /** Something can be created in it, so it is useful without data of its own. */
   readonly isEditor?: boolean;

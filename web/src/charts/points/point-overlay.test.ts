@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 
 import { DEFAULT_ORBIT } from '../webgl/orbit-camera';
 import { isInsidePolygon, ScreenIndex } from './point-overlay';
 import { computeBounds, createDrawOrder, normalizePositions } from './point-scene';
+import { PositionTransition } from './position-transition.svelte';
 
 const FLAT = { ...DEFAULT_ORBIT, yaw: 0, pitch: 0 };
 const makeView = (orthographic: boolean) => ({
@@ -64,4 +65,34 @@ test('any prefix of the draw order is a fair sample', () => {
   expect(low).toBeGreaterThan(2_300);
   expect(low).toBeLessThan(2_700);
   expect(new Set(order).size).toBe(50_000);
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+const place = (...current: number[]) => ({
+  count: current.length / 3,
+  current: Float32Array.from(current),
+  previous: null,
+});
+
+test('points move to new positions, unless these are shown at once', () => {
+  let draw: FrameRequestCallback = () => undefined;
+  vi.stubGlobal('matchMedia', () => ({ matches: false }));
+  vi.stubGlobal('cancelAnimationFrame', () => undefined);
+  vi.stubGlobal('requestAnimationFrame', (step: FrameRequestCallback) => {
+    draw = step;
+    return 1;
+  });
+  const transition = new PositionTransition();
+  transition.moveTo(place(0, 0, 0, NaN, NaN, NaN), 1);
+  expect([transition.isMoving, transition.progress]).toEqual([false, 1]);
+  transition.moveTo(place(1, 1, 0, 2, 2, 0), 1);
+  expect(transition.isMoving).toBe(true);
+  // A point without a previous position appears at its new one.
+  expect([...(transition.positions?.previous ?? [])]).toEqual([0, 0, 0, 2, 2, 0]);
+  draw(performance.now() + 10_000);
+  expect([transition.isMoving, transition.progress]).toEqual([false, 1]);
+  expect(transition.positions?.previous).toBeNull();
+  transition.moveTo(place(3, 3, 0, 4, 4, 0), 1, { isInstant: true });
+  expect([transition.isMoving, transition.positions?.current[0]]).toEqual([false, 3]);
 });

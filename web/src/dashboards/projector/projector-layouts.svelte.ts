@@ -316,3 +316,61 @@ export class ProjectorLayouts {
     return { ...request, align_to: this.#base.isDone ? (this.#base.status?.job ?? null) : null };
   }
 }
+
+const STEP_MS = 900;
+const COMPARISON_MS = 1600;
+const WAIT_FOR_LAYOUT_MS = 100;
+
+/** Plays the steps of training, and animates comparisons. */
+export class Playback {
+  isPlaying = $state(false);
+  readonly #params: ProjectorParams;
+  readonly #layouts: ProjectorLayouts;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #frame = 0;
+
+  constructor(params: ProjectorParams, layouts: ProjectorLayouts) {
+    this.#params = params;
+    this.#layouts = layouts;
+  }
+
+  /** Play from the current step to the last, or from the first if it is the last; or stop. */
+  togglePlay(stepCount: number, current: number, goTo: (step: number) => void): void {
+    if (this.isPlaying) return this.stop();
+    this.isPlaying = true;
+    const next = (step: number): void => {
+      goTo(step);
+      if (step >= stepCount - 1) this.isPlaying = false;
+      else this.#timer = setTimeout(() => this.#waitForLayout(() => next(step + 1)), STEP_MS);
+    };
+    next(current >= stepCount - 1 ? 0 : current + 1);
+  }
+
+  /** Move points to the compared embedding, or back. */
+  animateComparison(): void {
+    cancelAnimationFrame(this.#frame);
+    const { comparisonProgress } = this.#params;
+    const [from, to] = comparisonProgress.value < 0.5 ? [0, 1] : [1, 0];
+    const startedAt = performance.now();
+    const step = (now: number): void => {
+      const elapsed = Math.min(1, Math.max(0, now - startedAt) / COMPARISON_MS);
+      const eased = elapsed * elapsed * (3 - 2 * elapsed);
+      comparisonProgress.set(Number((from + (to - from) * eased).toFixed(3)));
+      if (elapsed < 1) this.#frame = requestAnimationFrame(step);
+    };
+    this.#frame = requestAnimationFrame(step);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    cancelAnimationFrame(this.#frame);
+    this.isPlaying = false;
+  }
+
+  /** A slow layout must not make the playback skip steps. */
+  #waitForLayout(next: () => void): void {
+    if (!this.isPlaying) return;
+    if (!this.#layouts.isPending) next();
+    else this.#timer = setTimeout(() => this.#waitForLayout(next), WAIT_FOR_LAYOUT_MS);
+  }
+}

@@ -1,6 +1,6 @@
 import type { Point } from '../../../charts/renderer/renderer';
 import type { PointPositions } from '../../../charts/points/point-scene';
-import { interpolatePositions } from '../projector-animation.svelte';
+import { interpolatePositions } from '../../../charts/points/position-transition.svelte';
 import type { ProjectorState } from '../projector-state.svelte';
 import {
   isInsidePolygon,

@@ -1,6 +1,4 @@
-import type { PointPositions } from '../../charts/points/point-scene';
-import type { ProjectorLayouts } from './projector-layouts.svelte';
-import type { ProjectorParams } from './projector-params';
+import type { PointPositions } from './point-scene';
 
 const TRANSITION_MS = 450;
 /** About the time until the next positions of a running layout arrive. */
@@ -18,14 +16,14 @@ export class PositionTransition {
   moveTo(
     positions: PointPositions | null,
     comparisonProgress: number,
-    options: { readonly isPreview: boolean },
+    options: { readonly isPreview?: boolean; readonly isInstant?: boolean } = {},
   ): void {
     const before = this.positions;
     this.stop();
     if (!positions || positions.previous) {
       this.positions = positions && comparisonProgress === 0 ? getStart(positions) : positions;
       this.progress = comparisonProgress;
-    } else if (before?.count !== positions.count || prefersReducedMotion()) {
+    } else if (before?.count !== positions.count || options.isInstant || prefersReducedMotion()) {
       [this.positions, this.progress] = [positions, 1];
     } else if (before.current !== positions.current || before.previous) {
       const start = interpolatePositions(before, this.progress);
@@ -80,62 +78,4 @@ function fillMissing(before: Float32Array, after: Float32Array): Float32Array {
 
 function prefersReducedMotion(): boolean {
   return matchMedia('(prefers-reduced-motion: reduce)').matches;
-}
-
-const STEP_MS = 900;
-const COMPARISON_MS = 1600;
-const WAIT_FOR_LAYOUT_MS = 100;
-
-/** Plays the steps of training, and animates comparisons. */
-export class Playback {
-  isPlaying = $state(false);
-  readonly #params: ProjectorParams;
-  readonly #layouts: ProjectorLayouts;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #frame = 0;
-
-  constructor(params: ProjectorParams, layouts: ProjectorLayouts) {
-    this.#params = params;
-    this.#layouts = layouts;
-  }
-
-  /** Play from the current step to the last, or from the first if it is the last; or stop. */
-  togglePlay(stepCount: number, current: number, goTo: (step: number) => void): void {
-    if (this.isPlaying) return this.stop();
-    this.isPlaying = true;
-    const next = (step: number): void => {
-      goTo(step);
-      if (step >= stepCount - 1) this.isPlaying = false;
-      else this.#timer = setTimeout(() => this.#waitForLayout(() => next(step + 1)), STEP_MS);
-    };
-    next(current >= stepCount - 1 ? 0 : current + 1);
-  }
-
-  /** Move points to the compared embedding, or back. */
-  animateComparison(): void {
-    cancelAnimationFrame(this.#frame);
-    const { comparisonProgress } = this.#params;
-    const [from, to] = comparisonProgress.value < 0.5 ? [0, 1] : [1, 0];
-    const startedAt = performance.now();
-    const step = (now: number): void => {
-      const elapsed = Math.min(1, Math.max(0, now - startedAt) / COMPARISON_MS);
-      const eased = elapsed * elapsed * (3 - 2 * elapsed);
-      comparisonProgress.set(Number((from + (to - from) * eased).toFixed(3)));
-      if (elapsed < 1) this.#frame = requestAnimationFrame(step);
-    };
-    this.#frame = requestAnimationFrame(step);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-    cancelAnimationFrame(this.#frame);
-    this.isPlaying = false;
-  }
-
-  /** A slow layout must not make the playback skip steps. */
-  #waitForLayout(next: () => void): void {
-    if (!this.isPlaying) return;
-    if (!this.#layouts.isPending) next();
-    else this.#timer = setTimeout(() => this.#waitForLayout(next), WAIT_FOR_LAYOUT_MS);
-  }
 }
