@@ -239,6 +239,26 @@ def test_invalid_arguments_are_one_sentence(call: Any, message: str) -> None:
     assert str(error.value) == message
 
 
+def test_standard_errors_of_shapley_values_are_those_of_repeated_samples() -> None:
+    random = np.random.default_rng(0)
+    values = random.normal(size=(200, 3))
+    table = to_table({"large": 10 * values[:, 0], "small": values[:, 1], "other": values[:, 2]})
+
+    def total(columns: DataTable) -> Any:
+        large, small, other = columns.to_matrix().T
+        return large + small + large * other
+
+    errors, found = [], []
+    for seed in range(60):
+        result = compute_shapley_values(
+            table, np.array([3]), table.names, total, background=np.arange(200), seed=seed
+        )
+        found.append([result.values[name][0] for name in table.names])
+        errors.append([result.standard_error[name][0] for name in table.names])
+    ratio = np.std(found, axis=0) / np.mean(errors, axis=0)
+    assert (ratio > 0.75).all() and (ratio < 1.33).all(), ratio
+
+
 def explain(**options: Any) -> Any:
     arguments: dict[str, Any] = {"features": ["n"], "background": np.arange(4), **options}
     features = arguments.pop("features")

@@ -27,6 +27,8 @@ GridKind = Literal["even", "quantiles"]
 
 DEFAULT_POINTS = 10
 MAX_POINTS = 1000
+#: With fewer pairs of permutations, a standard error of pairs would be known badly.
+_MIN_PAIRS = 5
 _BATCH_ROWS = 100_000
 _MAX_ITEMS = 20
 _ITEM_RANGE = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
@@ -516,26 +518,37 @@ def compute_shapley_values(
         contributions = _sample_contributions(
             table, part, features, predict, background, permutations, random
         )
-        means[start : start + len(part)] = contributions.mean(axis=1)
-        errors[start : start + len(part)] = contributions.std(axis=1, ddof=1) / np.sqrt(
-            permutations
-        )
-    # Background rows are drawn at random, so the sum differs from prediction - expected by the
-    # sampling error, which is divided among the features in proportion to their uncertainty.
-    gap = predictions - expected - means.sum(axis=1)
-    share = np.divide(
-        errors**2,
-        (errors**2).sum(axis=1, keepdims=True),
-        out=np.full_like(errors, 1 / count),
-        where=(errors**2).sum(axis=1, keepdims=True) > 0,
-    )
-    means += share * gap[:, None]
+        # Background rows are drawn at random, so the sum differs from prediction - expected by the
+        # sampling error, which is divided among the features in proportion to their uncertainty.
+        variance = _compute_standard_error(contributions) ** 2
+        total = variance.sum(axis=1, keepdims=True)
+        share = np.full_like(variance, 1 / count)
+        np.divide(variance, total, out=share, where=total > 0)
+        sums = contributions.sum(axis=2, keepdims=True)
+        corrected = contributions - share[:, None] * sums
+        done = slice(start, start + len(part))
+        means[done] = corrected.mean(axis=1) + share * (predictions[done] - expected)[:, None]
+        errors[done] = _compute_standard_error(corrected)
     return ShapleyValues(
         {name: means[:, at] for at, name in enumerate(features)},
         {name: errors[:, at] for at, name in enumerate(features)},
         expected,
         predictions,
     )
+
+
+def _compute_standard_error(contributions: Float64) -> Float64:
+    """Return the standard error of means of contributions [rows, permutations, features].
+
+    Permutations of opposite order are not independent of each other, but pairs of them are.
+    """
+    permutations = contributions.shape[1]
+    half = -(-permutations // 2)
+    pairs = permutations - half
+    if pairs >= _MIN_PAIRS:
+        contributions = (contributions[:, :pairs] + contributions[:, half:]) / 2
+    error: Float64 = contributions.std(axis=1, ddof=1) / np.sqrt(contributions.shape[1])
+    return error
 
 
 def _sample_contributions(
