@@ -83,6 +83,15 @@ def test_damaged_files_are_one_sentence(name: str, data: bytes, message: str) ->
         read(name, data)
 
 
+def test_columns_without_a_name_get_one() -> None:
+    """The index that pandas writes has none."""
+    stream = io.StringIO()
+    pandas.DataFrame({"a": [1.5]}).to_csv(stream)
+    assert read("x.csv", stream.getvalue().encode()).names == ("Unnamed: 0", "a")
+    assert read("x.csv", b"a,,\n1,2,3\n").names == ("a", "Unnamed: 1", "Unnamed: 2")
+    assert read("x.jsonl", b'{"a": 1, "": 2}\n').to_rows() == [{"a": 1, "Unnamed: 1": 2}]
+
+
 def test_two_columns_of_one_name_are_an_error() -> None:
     table = pyarrow.table([[1], [2]], names=["a", "a"])
     stream = io.BytesIO()

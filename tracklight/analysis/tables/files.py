@@ -13,7 +13,7 @@ import io
 import posixpath
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 import msgspec
@@ -188,10 +188,17 @@ def read_files(
         if limiter.is_full:
             break
     joined = _join_files(paths, tables)
+    named = zip(_name_unnamed(joined.names), joined.columns.values(), strict=True)
+    joined = DataTable([replace(column, name=name) for name, column in named], row_count=len(joined))
     joined = convert_columns(joined, types)
     problems = [problem for table in tables for problem in table.messages]
     problems += [limiter.problem] if limiter.problem else []
     return DataTable(joined.columns.values(), row_count=len(joined), problems=problems)
+
+
+def _name_unnamed(names: Sequence[str]) -> list[str]:
+    """Return names for columns without one, such as the index that pandas writes, as pandas does."""
+    return [name or f"Unnamed: {number}" for number, name in enumerate(names)]
 
 
 def _join_files(paths: Sequence[str], tables: Sequence[DataTable]) -> DataTable:
@@ -357,6 +364,7 @@ def _read_header(reader: Iterator[list[str]]) -> list[str]:
         )
     if "\0" in "".join(names):
         raise FormatError("data.not_text", "it is not a text file")
+    names = _name_unnamed(names)
     check_column_names(names, FormatError)
     return names
 

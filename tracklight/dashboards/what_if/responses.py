@@ -92,8 +92,9 @@ def make_session_info(session: OpenSession) -> SessionInfo:
     """Describe a data set with its columns and models; predictions are not computed."""
     workspace = session.workspace
     inputs = set(workspace.features)
+    # The page cannot choose a column without a name; models get it.
     columns = [_describe_column(c, c.name in inputs, False) for c in
-               workspace.table.columns.values()]  # fmt: skip
+               workspace.table.columns.values() if c.name]  # fmt: skip
     for predictor in workspace.models:
         if workspace.is_predicted(predictor.name):
             computed = _make_computed_columns(workspace, predictor, DEFAULT_THRESHOLD)

@@ -8,6 +8,7 @@ import {
   encodeFile,
   formatFeature,
   formatStep,
+  getOwn,
   getLargestDrift,
   listKinds,
   listScoreChanges,
@@ -140,3 +141,12 @@ describe('distributions', () => {
     expect(find('float', 'variable')).toEqual([]);
   });
 });
+
+test.each(['constructor', '__proto__', 'toString'])(
+  'names such as %s have no inherited value',
+  (name) => {
+    expect(getOwn({}, name)).toBeUndefined();
+    expect(getOwn(Object.fromEntries([[name, 3]]), name)).toBe(3);
+    expect(getOwn(null, name)).toBeUndefined();
+  },
+);

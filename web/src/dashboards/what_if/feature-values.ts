@@ -2,6 +2,14 @@
 import type { FeatureValue, OtherStatistics, StatisticsRow, ValueType } from '../../api/schemas';
 import { formatValue } from '../../lib/format';
 
+/** Return the value of a name that is in the data, such as `constructor`, and not inherited. */
+export function getOwn<Value>(
+  record: Readonly<Record<string, Value>> | null | undefined,
+  name: string,
+): Value | undefined {
+  return record && Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
 /** Return the text of a value; lists are written as JSON. */
 export function formatFeature(value: unknown): string {
   if (value === null || value === undefined) return '';
@@ -119,7 +127,7 @@ export function arrangeFeatures<
   model: string,
 ): Feature[] {
   const get = ({ attributions }: Feature): number => {
-    const value = attributions[model];
+    const value = getOwn(attributions, model);
     if (value === undefined || Number.isNaN(value)) return -Infinity;
     if (order === 'smallest') return -value;
     return order === 'absolute' ? Math.abs(value) : value;

@@ -4,6 +4,7 @@
  */
 import type { DataColumnInfo, PerformanceRequest, SliceThresholds } from '../../api/schemas';
 import * as m from '../../catalog/what_if';
+import { getOwn } from './feature-values';
 
 /** A row fits if its value is `value`, or lies in a range. */
 export interface Condition {
@@ -104,7 +105,7 @@ export function parseSlice(
   const prefix = getSlicePrefix(columns);
   if (columns.length === 0 || !name.startsWith(prefix)) return [];
   const values = name.slice(prefix.length).split(CROSS);
-  return columns.map((column, at) => parseValue(column, values[at] ?? '', edges[column]));
+  return columns.map((column, at) => parseValue(column, values[at] ?? '', getOwn(edges, column)));
 }
 
 /** Return the name of a slice to show: `sex: f · age: ≥ 30`. */
@@ -243,7 +244,7 @@ export function countSlices(
 ): number {
   return slicing.slice_by.reduce((product, name) => {
     const column = columns.find((one) => one.name === name);
-    const rule = slicing.buckets[name];
+    const rule = getOwn(slicing.buckets, name);
     const values = rule === undefined ? (column?.distinct ?? Infinity) : getBinCount(rule);
     return product * (values + ((column?.missing ?? 0) > 0 ? 1 : 0));
   }, 1);

@@ -12,6 +12,7 @@ import type {
   StaticSession,
   StaticSlicing,
 } from '../../api/schemas';
+import { getOwn } from './feature-values';
 
 const DEFAULT_THRESHOLD = 0.5;
 
@@ -31,7 +32,7 @@ export function selectPerformance(
   request: PerformanceRequest,
 ): PerformanceResponse {
   const model = request.model ?? session.about.models[0]?.name ?? '';
-  const response = findSlicing(session, request)?.performance[model];
+  const response = getOwn(findSlicing(session, request)?.performance, model);
   if (!response) throw new NotExportedError();
   return response;
 }
@@ -105,7 +106,7 @@ function getLimits(
 ): Float64Array {
   const slicing = findSlicing(session, slices);
   if (!slicing) throw new NotExportedError();
-  const bySlice = slicing.slices.map((name) => own[name] ?? threshold);
+  const bySlice = slicing.slices.map((name) => getOwn(own, name) ?? threshold);
   return Float64Array.from(slicing.codes, (code) => bySlice[code] ?? threshold);
 }
 
@@ -121,9 +122,9 @@ export function makeRow(session: StaticSession, row: number): RowResponse {
     .map((column) => {
       const { name, type } = column;
       const isList = inputs.get(name)?.is_list ?? false;
-      const value = isList ? (lists[name]?.[at] ?? null) : getValue(column, at);
+      const value = isList ? (getOwn(lists, name)?.[at] ?? null) : getValue(column, at);
       return {
-        ...{ name, type, value, original: name in loaded ? loaded[name] : value },
+        ...{ name, type, value, original: Object.hasOwn(loaded, name) ? loaded[name] : value },
         is_list: isList,
         is_sequence: inputs.get(name)?.is_sequence ?? false,
         is_truncated: isList && type !== 'image' && type !== 'bytes' && !(name in lists),
@@ -132,7 +133,7 @@ export function makeRow(session: StaticSession, row: number): RowResponse {
       };
     });
   const known = about.models.flatMap(({ name: model }) => {
-    const found = scores[model];
+    const found = getOwn(scores, model);
     if (!found) return [];
     const width = found.values.length / columns.rows.length;
     const last = Array.from(found.values.slice(at * width, (at + 1) * width));

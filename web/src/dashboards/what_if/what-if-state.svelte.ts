@@ -25,6 +25,7 @@ import type {
 import { encodeMask } from '../../charts/points/point-scene';
 import { RUN_COLORS } from '../../lib/colors';
 import type { Context } from '../../plugin/context';
+import { getOwn } from './feature-values';
 import {
   DEFAULT_BINS,
   makeConditionMask,
@@ -182,7 +183,7 @@ export class WhatIfState {
 
   /** Each model has a threshold of its own. */
   getThreshold(model: string): number {
-    return this.settings.thresholds.value[model]?.[''] ?? DEFAULT_THRESHOLD;
+    return getOwn(this.settings.thresholds.value, model)?.[''] ?? DEFAULT_THRESHOLD;
   }
 
   /** The thresholds of models other than the default one. */
@@ -204,7 +205,7 @@ export class WhatIfState {
     return {
       slice_by: [...sliceBy],
       buckets: Object.fromEntries(
-        binned.map(({ name }) => [name, settings.bins.value[name] ?? DEFAULT_BINS]),
+        binned.map(({ name }) => [name, getOwn(settings.bins.value, name) ?? DEFAULT_BINS]),
       ),
       // Slices by other columns do not depend on thresholds.
       model_thresholds: sliceBy.some((name) => this.isComputed(name))
@@ -231,7 +232,7 @@ export class WhatIfState {
   /** The thresholds of slices that decide the predictions of one model. */
   selectModelThresholds(model: string): SliceThresholds | null {
     const { sliceThresholds } = this;
-    const own = sliceThresholds?.thresholds[model];
+    const own = getOwn(sliceThresholds?.thresholds, model);
     return sliceThresholds && own ? { ...sliceThresholds, thresholds: { [model]: own } } : null;
   }
 

@@ -10,6 +10,7 @@ import type {
   Strategy,
 } from '../../../api/schemas';
 import * as m from '../../../catalog/what_if';
+import { getOwn } from '../feature-values';
 import { optimizeQuery, performanceQuery } from '../query';
 import {
   type BinRule,
@@ -162,8 +163,8 @@ export class PerformanceState {
   getThreshold(slice: string, model: string = this.board.model?.name ?? ''): number {
     const dragged = this.#findDragged(slice, model);
     if (dragged) return dragged.threshold;
-    const thresholds = this.board.settings.thresholds.value[model];
-    return thresholds?.[this.#getKey(slice)] ?? this.board.getThreshold(model);
+    const thresholds = getOwn(this.board.settings.thresholds.value, model);
+    return getOwn(thresholds, this.#getKey(slice)) ?? this.board.getThreshold(model);
   }
 
   /** Return the dragged threshold that a slice has. */
@@ -171,14 +172,14 @@ export class PerformanceState {
     const dragged = this.#dragged;
     if (dragged?.model !== model) return null;
     const key = this.#getKey(slice);
-    const own = this.board.settings.thresholds.value[model]?.[key];
+    const own = getOwn(getOwn(this.board.settings.thresholds.value, model), key);
     return dragged.key === key || (dragged.key === '' && own === undefined) ? dragged : null;
   }
 
   /** Those of the chosen model. */
   get #thresholds(): Thresholds {
     const { settings, model } = this.board;
-    return settings.thresholds.value[model?.name ?? ''] ?? {};
+    return getOwn(settings.thresholds.value, model?.name ?? '') ?? {};
   }
 
   #setThresholds(next: Thresholds, mode: 'push' | 'replace'): void {
@@ -212,7 +213,7 @@ export class PerformanceState {
     if (!dragged) return;
     const { thresholds } = this.board.settings;
     const { model, key, threshold } = dragged;
-    const changed = { ...thresholds.value[model], [key]: threshold };
+    const changed = { ...getOwn(thresholds.value, model), [key]: threshold };
     this.#dragged = null;
     thresholds.set({ ...thresholds.value, [model]: changed }, 'replace');
   }

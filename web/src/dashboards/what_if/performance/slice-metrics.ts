@@ -8,6 +8,7 @@ import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/what_if';
 import type { TableColumn } from '../../../components/data-table';
 import { formatValue } from '../../../lib/format';
+import { getOwn } from '../feature-values';
 import { computeInterval, type Interval } from './threshold-intervals';
 import { computeMetrics, getConfusion, type Rate } from './threshold-metrics';
 
@@ -55,10 +56,10 @@ const AVERAGES: Readonly<Record<string, string>> = {
 };
 
 function getMetricName(metric: Pick<MetricValues, 'metric' | 'threshold' | 'class_name'>): string {
-  const name = NAMES[metric.metric] ?? metric.metric;
+  const name = getOwn(NAMES, metric.metric) ?? metric.metric;
   const threshold = metric.threshold === null ? null : formatValue(metric.threshold);
   const output =
-    metric.class_name === null ? null : (AVERAGES[metric.class_name] ?? metric.class_name);
+    metric.class_name === null ? null : (getOwn(AVERAGES, metric.class_name) ?? metric.class_name);
   if (threshold !== null && output !== null)
     return m.metricAtThresholdOfOutput({ metric: name, threshold, output });
   if (threshold !== null) return m.metricAtThreshold({ metric: name, threshold });
@@ -203,16 +204,16 @@ export function listAttributions({
   attribution_upper: upper,
 }: PerformanceResponse): SliceMetric[] {
   const size = (name: string): number =>
-    Math.max(0, ...Array.from(attributions[name] ?? [], Math.abs).filter(Number.isFinite));
+    Math.max(0, ...Array.from(getOwn(attributions, name) ?? [], Math.abs).filter(Number.isFinite));
   return Object.keys(attributions)
     .sort((one, other) => size(other) - size(one))
     .map((name) => ({
       key: `attribution:${name}`,
       title: name,
-      getValue: (slice) => attributions[name]?.[slice] ?? NaN,
+      getValue: (slice) => getOwn(attributions, name)?.[slice] ?? NaN,
       getInterval: (slice) => ({
-        low: lower[name]?.[slice] ?? NaN,
-        high: upper[name]?.[slice] ?? NaN,
+        low: getOwn(lower, name)?.[slice] ?? NaN,
+        high: getOwn(upper, name)?.[slice] ?? NaN,
       }),
     }));
 }
