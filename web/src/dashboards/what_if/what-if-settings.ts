@@ -108,6 +108,9 @@ function isLinkedModels(value: unknown): value is readonly LinkedModel[] {
   );
 }
 
+/** Dependence of all classes in one chart; no class has this name. */
+export const ALL_CLASSES = ' all';
+
 /** Over how many datapoints partial dependence is averaged. */
 export const DEFAULT_SAMPLE = 1000;
 

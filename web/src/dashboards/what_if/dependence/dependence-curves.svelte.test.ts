@@ -80,7 +80,10 @@ test('items of lists are features of their own', () => {
 
 test('curves are sorted by the variation of the class that is shown', () => {
   const flat = { ...CURVE, features: ['flat'], mean: Float64Array.of(0.2, 0.1, 0.9, 0.1) };
-  const names = (at: number) => sortByVariation([CURVE, flat], at).map((one) => one.features[0]);
+  const names = (...at: number[]) =>
+    sortByVariation([CURVE, flat], at).map((one) => one.features[0]);
   expect(names(0)).toEqual(['flat', 'age']);
   expect(names(1)).toEqual(['age', 'flat']);
+  // Of several classes, the one that varies most counts.
+  expect(names(0, 1)).toEqual(['flat', 'age']);
 });

@@ -1,5 +1,6 @@
 /** Partial dependence as lines, bars and matrices, and the jobs that compute it. */
 import type { DependenceCurve, DependenceRequest, Problem } from '../../../api/schemas';
+import { RUN_COLORS } from '../../../lib/colors';
 import type { Context } from '../../../plugin/context';
 import { WhatIfJob } from '../what-if-job.svelte';
 
@@ -17,6 +18,10 @@ export interface ClassCurve {
 export function findClass(curve: DependenceCurve, name: string): number {
   const at = curve.class_names.indexOf(name);
   return at >= 0 ? at : Math.max(0, curve.class_names.length - 1);
+}
+
+export function getClassColor(at: number): string {
+  return RUN_COLORS[at % RUN_COLORS.length] ?? '#4269d0';
 }
 
 /** Return the curve of one class: matrices are flattened as points x classes. */
@@ -69,15 +74,16 @@ export function computeVariation(mean: ArrayLike<number>, isNumeric: boolean): n
     .reduce((sum, value, at) => sum + Math.abs(value - (values[at] ?? value)), 0);
 }
 
-/** Return curves with the largest variation of one class first. */
+/** Return curves with the largest variation of one of some classes first. */
 export function sortByVariation(
   curves: readonly DependenceCurve[],
-  classAt: number,
+  classesAt: readonly number[],
 ): DependenceCurve[] {
   const measured = curves.map((curve) => {
-    const variation = computeVariation(
-      selectClass(curve, classAt).mean,
-      curve.is_numeric[0] ?? false,
+    const variation = Math.max(
+      ...classesAt.map((at) =>
+        computeVariation(selectClass(curve, at).mean, curve.is_numeric[0] ?? false),
+      ),
     );
     return { curve, variation: Number.isNaN(variation) ? -1 : variation };
   });
