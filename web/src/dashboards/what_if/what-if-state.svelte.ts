@@ -171,7 +171,8 @@ export class WhatIfState {
 
   readonly row: number | null = $derived.by(() => {
     const { value } = this.settings.row;
-    return this.info && value !== null && value < this.info.row_count ? value : null;
+    const count = this.info?.row_count ?? 0;
+    return value !== null && Number.isInteger(value) && value >= 0 && value < count ? value : null;
   });
 
   readonly isBinary: boolean = $derived.by(
