@@ -96,7 +96,7 @@ def test_two_columns_of_one_name_are_an_error() -> None:
     table = pyarrow.table([[1], [2]], names=["a", "a"])
     stream = io.BytesIO()
     pyarrow.parquet.write_table(table, stream)
-    with pytest.raises(FormatError, match='cannot read "x.parquet": two columns are named "a"'):
+    with pytest.raises(FormatError, match="two columns are named"):
         read("x.parquet", stream.getvalue())
     frame = pandas.DataFrame([[1, 2]], columns=["a", "a"])
     for data in (table, frame):

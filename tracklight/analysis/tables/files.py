@@ -189,7 +189,8 @@ def read_files(
             break
     joined = _join_files(paths, tables)
     named = zip(_name_unnamed(joined.names), joined.columns.values(), strict=True)
-    joined = DataTable([replace(column, name=name) for name, column in named], row_count=len(joined))
+    columns = [replace(column, name=name) for name, column in named]
+    joined = DataTable(columns, row_count=len(joined))
     joined = convert_columns(joined, types)
     problems = [problem for table in tables for problem in table.messages]
     problems += [limiter.problem] if limiter.problem else []
@@ -197,7 +198,7 @@ def read_files(
 
 
 def _name_unnamed(names: Sequence[str]) -> list[str]:
-    """Return names for columns without one, such as the index that pandas writes, as pandas does."""
+    """Return names also for columns without one, such as the index that pandas writes."""
     return [name or f"Unnamed: {number}" for number, name in enumerate(names)]
 
 
