@@ -280,7 +280,8 @@ class FeatureAnalysis(SessionBase):
 
         Args:
             others: Data sets of any kind that `Session` accepts.
-            features: The compared features; by default all that both data sets have.
+            features: The compared features; by default all that both data sets have, except those
+                that are numbers in only one of them.
 
         Returns:
             A table with ``data_set`` (the number of the other data set, if there are several),

@@ -79,4 +79,6 @@ def test_drift_of_features_without_values() -> None:
 
 def test_drift_needs_features_of_the_same_type() -> None:
     with pytest.raises(UsageError, match='"x" has different types in the two data sets'):
-        compute_drift(to_table({"x": [1]}), to_table({"x": ["a"]}))
+        compute_drift(to_table({"x": [1]}), to_table({"x": ["a"]}), ["x"])
+    others = compute_drift(to_table({"x": [1], "y": [2]}), to_table({"x": ["a"], "y": [3]}))
+    assert [drift.name for drift in others] == ["y"]

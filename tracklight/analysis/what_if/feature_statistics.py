@@ -289,10 +289,20 @@ def compute_drift(
 ) -> list[FeatureDrift]:
     """Compare the distributions of two data sets, the features with the largest drift first.
 
+    Args:
+        first: The data set.
+        second: The other data set.
+        features: The compared features; by default those that both data sets have, except those
+            that are numbers in only one of them.
+
     Raises:
         UsageError: A feature is not in both data sets, or has different types.
     """
-    names = features or [name for name in first.names if name in second]
+    names = features or [
+        name
+        for name, column in first.columns.items()
+        if name in second and column.is_numeric == second.columns[name].is_numeric
+    ]
     drifts = [_compare(first.get_column(name), second.get_column(name)) for name in names]
     return sorted(drifts, key=lambda drift: -drift.jensen_shannon)
 
