@@ -252,9 +252,10 @@ def check_column_names(
     """Raise an error if two columns have the same name."""
     duplicates = {name for name in names if names.count(name) > 1}
     if duplicates:
-        raise error(
+        message = Message.format(
             "data.duplicate_column", 'two columns are named "{column}"', column=min(duplicates)
         )
+        raise error(message)
 
 
 def make_table(rows: Sequence[Mapping[str, Any]]) -> DataTable:
