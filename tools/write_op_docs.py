@@ -157,27 +157,46 @@ def _format_output(argument: Any, defaults: Mapping[str, int]) -> str:
 def iter_torch() -> Iterator[Row]:
     """Yield the operators of ATen, and those of programs of TorchScript.
 
-    Of several overloads, the one with the most arguments is taken.
+    Of several overloads, the one with the most arguments is taken; those of lists, numbers and
+    text count only if there is none of tensors.
     """
     import torch
 
     summaries = read_summaries()["torch"]
-    arguments: dict[str, list[str]] = {}
+    overloads: dict[str, list[Signature]] = {}
     for schema in torch._C._jit_get_all_schemas():
         if schema.name.startswith(("aten::", "quantized::")) and "out" not in schema.overload_name:
-            names = [
-                argument.name + _TORCH_SUFFIXES.get(str(argument.type), "-")
+            signature = [
+                (argument.name + _TORCH_SUFFIXES.get(str(argument.type), "-"), argument.kwarg_only)
                 for argument in schema.arguments
                 if not argument.is_out
             ]
-            name = schema.name.removeprefix("aten::")
-            if len(names) > len(arguments.get(name, [])):
-                arguments[name] = names
+            if signature:
+                overloads.setdefault(schema.name.removeprefix("aten::"), []).append(signature)
+    arguments = {name: merge_overloads(lists) for name, lists in overloads.items()}
     for name, names in arguments.items():
         yield "torch", name, ",".join(names), get_torch_summary(name), ""
     for name, summary in summaries.items():
         if name not in arguments:
             yield "torch", name, "", summary, ""
+
+
+#: Arguments of an operator of PyTorch with their marks, and whether they are only keywords.
+Signature = list[tuple[str, bool]]
+
+
+def merge_overloads(overloads: list[Signature]) -> list[str]:
+    """Return the longest list of arguments, with marks where the others have another name."""
+    of_tensors = [it for it in overloads if it and not it[0][0].endswith("-")]
+    overloads = of_tensors or overloads
+    positional = [[name for name, is_keyword in it if not is_keyword] for it in overloads]
+    merged = []
+    for position, (name, is_keyword) in enumerate(max(overloads, key=len)):
+        others = {names[position] for names in positional if len(names) > position}
+        numbers = {other for other in others if other.endswith("-")}
+        is_certain = is_keyword or not name.endswith("-") or len(numbers) == 1
+        merged.append(name if is_certain else f"{name[:-1]}~")
+    return merged
 
 
 def get_torch_summary(name: str) -> str:

@@ -40,6 +40,8 @@ def test_framework_is_chosen_by_all_operators() -> None:
         (("input", "weight?", "bias?"), 2, ["input", ""]),
         (("input", "weight?", "bias?"), 1, ["input"]),
         ((), 2, ["", ""]),
+        # Another signature of the operator has another name for this argument.
+        (("self", "size~"), 2, ["self", ""]),
     ],
 )
 def test_inputs_have_names_where_they_are_certain(

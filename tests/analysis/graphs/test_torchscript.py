@@ -149,6 +149,79 @@ def test_result_of_returns_in_blocks(lines: list[str], source: str) -> None:
     assert {edge for edge in edges if edge[1] == "output"} == {(source, "output")}
 
 
+def test_branches_after_a_flag_of_another_branch_are_all_shown() -> None:
+    graph = parse_body(
+        *("if torch.gt(x, 0):", "  flag, kind = True, 'a'", "else:", "  flag, kind = False, 'a'"),
+        *("if flag:", "  y = torch.relu(x)", "else:", "  y = torch.neg(x)"),
+        "return y",
+    )
+    assert list_edges(graph) == {
+        *{("x", "gt"), ("gt", "If"), ("x", "relu"), ("x", "neg")},
+        *{("If", "If_1"), ("relu", "If_1"), ("neg", "If_1"), ("If_1", "output")},
+    }
+
+
+def test_flag_that_follows_from_other_flags_is_unknown_without_a_node() -> None:
+    graph = parse_body(
+        *("if self.fast:", "  flag = True", "else:", "  flag = False"),
+        *("if flag:", "  y = torch.relu(x)", "else:", "  y = torch.neg(x)"),
+        "return y",
+    )
+    assert {("relu", "If"), ("neg", "If"), ("If", "output")} <= list_edges(graph)
+
+
+def test_branches_that_assign_several_values_are_one_node() -> None:
+    graph = parse_body(
+        *("if torch.gt(x, 0):", "  a, b = torch.relu(x), x"),
+        *("else:", "  a, b = torch.neg(x), torch.abs(x)"),
+        "return torch.add(a, b)",
+    )
+    assert graph.ops.count("prim::If") == 1
+    assert {("relu", "If"), ("neg", "If"), ("abs", "If"), ("If", "add")} <= list_edges(graph)
+
+
+def test_functions_that_are_forked_are_shown() -> None:
+    graph = parse_body(
+        *("def __forked_function():", "  y = torch.relu(x)", "  return torch.neg(y)"),
+        "return torch.wait(fork(__forked_function))",
+    )
+    assert list_edges(graph) == {
+        *{("x", "relu"), ("relu", "neg"), ("neg", "fork"), ("fork", "wait"), ("wait", "output")}
+    }
+
+
+def test_objects_that_the_code_creates_keep_their_attributes() -> None:
+    graph = parse_module(
+        "  def forward(self, x):",
+        "    pair = __torch__.Net.__new__(__torch__.Net)",
+        "    _0 = (pair).set(torch.relu(x))",
+        "    return (pair).get()",
+        "  def set(self, value):",
+        "    self.value = torch.neg(value)",
+        "  def get(self):",
+        "    return torch.abs(self.value)",
+    )
+    assert list_edges(graph) == {("x", "relu"), ("relu", "neg"), ("neg", "abs"), ("abs", "output")}
+
+
+def test_first_signature_of_forward_is_shown() -> None:
+    graph = parse_module(
+        *("  def forward__0(self, x):", "    return torch.relu(x)"),
+        *("  def forward__1(self, x):", "    return torch.neg(x)"),
+    )
+    assert list_edges(graph) == {("x", "relu"), ("relu", "output")}
+
+
+def test_arguments_have_names_where_all_signatures_agree() -> None:
+    graph = parse_body("return torch.reshape(torch.to(torch.softmax(x, -1), 6, False), [2, 3])")
+    attributes = [graph.describe(node).attributes for node in range(1, 4)]
+    assert attributes == [
+        {"dim": "-1"},
+        {"argument 1": "6", "argument 2": "False"},
+        {"shape": "[2, 3]"},
+    ]
+
+
 def test_items_of_lists_and_unknown_collections() -> None:
     graph = parse_body(
         "a, b, = (self).pair(x)[0], [x, torch.relu(x)][1]",
@@ -162,10 +235,10 @@ def test_items_of_lists_and_unknown_collections() -> None:
 
 
 def test_statements_that_are_not_shown_are_named() -> None:
-    graph = parse_body("assert x", "y = [z for z in x]", "def f(): pass", "return x")
+    graph = parse_body("assert x", "y = [z for z in x]", "return x")
     assert list_edges(graph) == {("x", "output")}
     assert [str(problem) for problem in graph.problems] == [
-        "statements that are not shown: assert, functiondef, listcomp"
+        "statements that are not shown: assert, listcomp"
     ]
 
 

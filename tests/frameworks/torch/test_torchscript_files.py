@@ -156,7 +156,23 @@ class Messages(nn.Module):
         return nn.functional.log_softmax(sums, -1)
 
 
-@pytest.mark.parametrize("module", [Experts(), StateSpace(), Messages()])
+class FastPath(nn.Module):
+    """A flag is set in one branch and tested in another, as in ``nn.MultiheadAttention``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        reason = ""
+        if bool(mask.any()):
+            reason = "masked"
+        if len(reason) > 0:
+            return self.layer(x.masked_fill(mask, 0.0))
+        return self.layer(x).relu()
+
+
+@pytest.mark.parametrize("module", [Experts(), StateSpace(), Messages(), FastPath()])
 def test_branches_and_loops_have_the_operators_of_pytorch(module: nn.Module) -> None:
     scripted = torch.jit.script(module)
     graph = parse_graph_file("net.pt", save(scripted))
@@ -164,6 +180,14 @@ def test_branches_and_loops_have_the_operators_of_pytorch(module: nn.Module) -> 
     assert found == count_reachable_ops(scripted.inlined_graph)
     loops = [node for node in scripted.inlined_graph.nodes() if node.kind() == "prim::Loop"]
     assert graph.ops.count("prim::Loop") == len(loops)
+
+
+def test_attention_has_all_its_layers() -> None:
+    scripted = torch.jit.script(nn.MultiheadAttention(8, 2))
+    graph = parse_graph_file("attention.pt", save(scripted))
+    expected = count_reachable_ops(scripted.inlined_graph)
+    for op in ("aten::linear", "aten::bmm", "aten::scaled_dot_product_attention"):
+        assert graph.ops.count(op) == expected[op]
 
 
 def count_reachable_ops(block: Any) -> dict[str, int]:

@@ -373,7 +373,8 @@ class OpDoc(NamedTuple):
     """What is known about an operator.
 
     The names of inputs end with ``*`` if they can be repeated, with ``?`` for tensors that can be
-    omitted, and with ``-`` for arguments that are no tensors. The outputs of operations of
+    omitted, with ``-`` for arguments that are no tensors, and with ``~`` for those that have other
+    names in other signatures of the operator. The outputs of operations of
     TensorFlow are types: ``=bool``, an attribute with a type or a list of types, that attribute
     with its default, ``out_type=int32``, or ``T*N`` for as many of the type in ``T`` as ``N`` says.
     """
@@ -388,7 +389,7 @@ class OpDoc(NamedTuple):
         Some graphs have an input for every argument, others only for tensors. Inputs that can be
         omitted make names ambiguous, and an ambiguous input has no name.
         """
-        tensors = [name for name in self.inputs if not name.endswith("-")]
+        tensors = [name for name in self.inputs if not name.endswith(("-", "~"))]
         required = [name for name in tensors if not name.endswith("?")]
         has_variadic = any(name.endswith("*") for name in self.inputs)
         # One more tensor of several and one more argument look alike.
@@ -396,9 +397,15 @@ class OpDoc(NamedTuple):
         for names in (every, tensors, required):
             expanded = _expand(names, count)
             if len(expanded) == count:
-                return [name.rstrip("-?*") for name in expanded]
+                return ["" if name.endswith("~") else name.rstrip("-?*") for name in expanded]
         certain = list(itertools.takewhile(lambda name: not name.endswith(("?", "*")), tensors))
         return (certain + [""] * count)[:count]
+
+    def find_argument_name(self, position: int) -> str | None:
+        """Return the name of an argument that is no tensor, if all signatures agree on it."""
+        name = self.inputs[position] if position < len(self.inputs) else ""
+        is_certain = name != "" and not name.endswith(("~", "*"))
+        return name.rstrip("-?") if is_certain else None
 
 
 def _expand(names: Sequence[str], count: int) -> list[str]:
@@ -470,6 +477,11 @@ def _read_tables() -> Mapping[str, Mapping[str, OpDoc]]:
 
 def _split(names: str) -> tuple[str, ...]:
     return tuple(names.split(",")) if names else ()
+
+
+def find_torch_operator(op: str) -> OpDoc | None:
+    """Return the documentation of an operator of PyTorch, such as ``aten::relu``."""
+    return _read_tables()["torch"].get(_normalize("torch", op))
 
 
 def find_output_types(op: str) -> tuple[str, ...] | None:

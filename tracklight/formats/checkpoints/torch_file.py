@@ -321,7 +321,11 @@ class TorchFile:
         names = _shorten(list(self._tensors))
         return [
             TensorInfo(
-                key, names[key], _get_dtype_name(tensor), tensor.shape, _is_optimizer_state(key)
+                key,
+                names[key],
+                get_stored_dtype_name(tensor),
+                tensor.shape,
+                _is_optimizer_state(key),
             )
             for key, tensor in self._tensors.items()
         ]
@@ -336,7 +340,7 @@ class TorchFile:
                 "files.tensor_dtype",
                 'the tensor "{key}" has the unsupported type {dtype}',
                 key=key,
-                dtype=_get_dtype_name(tensor),
+                dtype=get_stored_dtype_name(tensor),
             )
         try:
             return widen(dtype, self._read_strided(tensor, get_storage_dtype(dtype)))
@@ -451,7 +455,8 @@ def _find_dtype(tensor: StoredTensor) -> DType | None:
     return _DTYPES.get(tensor.dtype or storage_class.removesuffix("Storage"))
 
 
-def _get_dtype_name(tensor: StoredTensor) -> str:
+def get_stored_dtype_name(tensor: StoredTensor) -> str:
+    """Return the name of a type such as ``float32``, or of the storage if it is unknown."""
     dtype = _find_dtype(tensor)
     if dtype is None:
         return tensor.dtype or getattr(tensor.storage.storage_class, "name", "unknown")

@@ -16,7 +16,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tracklight.analysis.graphs import INPUT, OUTPUT, Graph, TensorSpec
+from tracklight.analysis.graphs import (
+    INPUT,
+    OUTPUT,
+    Graph,
+    TensorSpec,
+    find_torch_operator,
+)
 from tracklight.analysis.graphs.model_files import (
     INITIALIZER,
     ModelArchive,
@@ -28,6 +34,7 @@ from tracklight.formats.checkpoints.torch_file import (
     GlobalName,
     OpaqueObject,
     StoredTensor,
+    get_stored_dtype_name,
     load_pickle,
 )
 
@@ -67,6 +74,8 @@ _CONVERSIONS = {"bool": "Bool", "float": "Float", "int": "Int"}
 _LIST_CHANGES = frozenset(f"aten::{name}" for name in ("append", "clear", "extend", "insert"))
 #: Functions that only tell the compiler a type; the value is the last argument.
 _CASTS = {"annotate", "unchecked_cast", "uninitialized"}
+#: The end of the name of the function that creates an object of a class.
+_NEW = ".__new__"
 _BINARY = {
     **{"Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "FloorDiv": "floordiv"},
     **{"Mod": "remainder", "Pow": "pow", "MatMult": "matmul", "BitAnd": "__and__"},
@@ -75,11 +84,6 @@ _BINARY = {
 _COMPARISONS = {
     **{"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"},
     **{"Is": "__is__", "IsNot": "__isnot__", "In": "__contains__", "NotIn": "__contains__"},
-}
-_DTYPES = {
-    **{"Double": "float64", "Float": "float32", "Half": "float16", "Long": "int64"},
-    **{"Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool"},
-    **{"BFloat16": "bfloat16", "ComplexFloat": "complex64", "ComplexDouble": "complex128"},
 }
 
 
@@ -171,7 +175,8 @@ class _Interpreter:
 
     def build(self) -> Graph:
         root = self._make_module((), self._root)
-        forward = self._classes[root.cls].methods.get("forward") if root.cls else None
+        # A method with several signatures, such as that of nn.LSTM, has numbered variants.
+        forward = self.find_method(root, "forward") or self.find_method(root, "forward__0")
         if forward is None:
             raise FormatError(
                 "graphs.torchscript_no_forward",
@@ -181,7 +186,7 @@ class _Interpreter:
         for argument in forward.args.args[1:]:
             self._builder.add(argument.arg, INPUT, outputs=[argument.arg])
             arguments.append(_Value(argument.arg))
-        result = self._call_function(forward, [root, *arguments], {}, root.scope, 0)
+        result = self.call_function(forward, [root, *arguments], {}, root.scope, 0)
         for index, value in enumerate(_iter_values(result)):
             self._builder.add(f"output_{index}" if index else "output", OUTPUT, [value.name])
         problems = [
@@ -225,7 +230,7 @@ class _Interpreter:
 
     # ---- Functions and statements
 
-    def _call_function(
+    def call_function(
         self,
         function: ast.FunctionDef,
         arguments: list[_Any],
@@ -274,6 +279,8 @@ class _Interpreter:
     def get_attribute(self, module: _Module, name: str) -> _Any:
         """Return a submodule, a weight, or a literal."""
         value = module.attributes.get(name)
+        if isinstance(value, (_Value, _Module, _Literal)):  # assigned by the code
+            return value
         path = (*module.path, name)
         if isinstance(value, OpaqueObject) and isinstance(value.cls, GlobalName):
             if f"{value.cls.module}.{value.cls.name}" in self._classes:
@@ -282,6 +289,12 @@ class _Interpreter:
             cls = self._classes.get(module.cls) or _Class()
             return self._get_weight(path, value, module.scope, name in cls.parameters)
         return _Literal(repr(value)[:_MAX_TEXT_CHARS])
+
+    def create_object(self, cls: str, scope: str) -> _Module | None:
+        """Return a new object of a class in the source; None if there is no such class."""
+        if cls not in self._classes:
+            return None
+        return _Module((), cls, {}, scope, ())
 
     def get_constant(self, name: str) -> _Any:
         """Return a tensor of ``CONSTANTS``, such as ``c0``."""
@@ -297,9 +310,7 @@ class _Interpreter:
         """Return the value of a tensor; its node is added when it is first read."""
         if path not in self._weights:
             name = "%" + ".".join(path)
-            storage = getattr(tensor.storage.storage_class, "name", "")
-            dtype = tensor.dtype or _DTYPES.get(storage.removesuffix("Storage"), "")
-            self._specs[name] = spec = TensorSpec(dtype, tensor.shape)
+            self._specs[name] = spec = TensorSpec(get_stored_dtype_name(tensor), tensor.shape)
             is_constant = path[0] == "CONSTANTS"
             self._builder.add(
                 f"{scope}/{path[-1]}" if scope else path[-1],
@@ -327,26 +338,6 @@ class _Interpreter:
     def skip(self, statement: str) -> None:
         self._skipped.add(statement)
 
-    def call_method(
-        self,
-        module: _Module,
-        method: ast.FunctionDef,
-        arguments: list[_Any],
-        keywords: dict[str, _Any],
-        depth: int,
-    ) -> _Any:
-        return self._call_function(method, [module, *arguments], keywords, module.scope, depth + 1)
-
-    def call_free_function(
-        self,
-        function: ast.FunctionDef,
-        arguments: list[_Any],
-        keywords: dict[str, _Any],
-        scope: str,
-        depth: int,
-    ) -> _Any:
-        return self._call_function(function, arguments, keywords, scope, depth + 1)
-
 
 class _Scope:
     """The variables of a function that is being interpreted."""
@@ -355,6 +346,8 @@ class _Scope:
         self, interpreter: _Interpreter, function: ast.FunctionDef, scope: str, depth: int
     ) -> None:
         self.variables: dict[str, _Any] = {}
+        #: Functions in the function, which read its variables.
+        self._closures: dict[str, ast.FunctionDef] = {}
         #: How often each variable is read.
         self._uses = Counter(
             node.id
@@ -385,6 +378,8 @@ class _Scope:
                     return result
             elif isinstance(statement, (ast.For, ast.While)):
                 self._loop(statement)
+            elif isinstance(statement, ast.FunctionDef):
+                self._closures[statement.name] = statement
             elif isinstance(statement, ast.With):
                 result = self.run(statement.body)
                 if result is not None:
@@ -405,23 +400,39 @@ class _Scope:
         else_variables = self.variables
         if then_result is not None and else_result is not None:
             self.variables = before
-            return self._join(condition, then_result, else_result)
+            if then_result == else_result:
+                return then_result
+            return self._join(condition, [(then_result, else_result)])[0]
         if then_result is not None or else_result is not None:
             # One branch returns: the code after the statement belongs to the other one.
             self.variables = else_variables if then_result is not None else then_variables
             return None
         self.variables = {**before, **then_variables, **else_variables}
-        for name in {*then_variables} & {*else_variables}:
-            one, other = then_variables[name], else_variables[name]
-            if one != other:
-                self.variables[name] = self._join(condition, one, other)
+        pairs = {
+            name: (then_variables[name], else_variables[name])
+            for name in then_variables
+            if name in else_variables and then_variables[name] != else_variables[name]
+        }
+        results = self._join(condition, [*pairs.values()])
+        self.variables.update(zip(pairs, results, strict=True))
         return None
 
-    def _join(self, condition: _Any, one: _Any, other: _Any) -> _Any:
-        if not any(True for _ in _iter_values([one, other])):
-            return one
-        (result,) = self._interpreter.add_node("prim::If", [condition, one, other], {}, self._scope)
-        return result
+    def _join(self, condition: _Any, pairs: list[tuple[_Any, _Any]]) -> list[_Any]:
+        """Return values that depend on a condition, of a node ``prim::If``.
+
+        A literal that depends on a condition is not known any more: neither of the two branches
+        of a later statement may be left out because of it.
+        """
+        if not pairs:
+            return []
+        inputs = [condition, *(value for pair in pairs for value in pair)]
+        if not any(True for _ in _iter_values(inputs)):
+            text = _format(condition)
+            return [
+                _Literal(f"{_format(one)} if {text} else {_format(other)}"[:_MAX_TEXT_CHARS])
+                for one, other in pairs
+            ]
+        return [*self._interpreter.add_node("prim::If", inputs, {}, self._scope, len(pairs))]
 
     def _loop(self, statement: ast.For | ast.While) -> None:
         """Interpret the body once; its input is a node ``prim::Loop``."""
@@ -446,6 +457,10 @@ class _Scope:
             for element, part in zip(target.elts, parts, strict=False):
                 if isinstance(element, ast.Name):
                     self.variables[element.id] = part
+        elif isinstance(target, ast.Attribute):
+            owner, value = self.evaluate(target.value), self.evaluate(expression)
+            if isinstance(owner, _Module):
+                owner.attributes[target.attr] = value
         elif isinstance(target, ast.Name):
             value = self.evaluate(expression)
             # PyTorch and Netron draw a list as a node unless it is an argument of one call.
@@ -522,7 +537,9 @@ class _Scope:
         """Add a node, unless all operands are literals."""
         if not any(True for _ in _iter_values(operands)):
             return _Literal(ast.unparse(node)[:_MAX_TEXT_CHARS])
-        (result,) = self._interpreter.add_node(op, operands, _name_literals(operands), self._scope)
+        (result,) = self._interpreter.add_node(
+            op, operands, _name_literals(op, operands), self._scope
+        )
         return result
 
     def _get_attribute(self, node: ast.Attribute) -> _Any:
@@ -558,18 +575,24 @@ class _Scope:
                 base = self.evaluate(node.args[0])
                 if isinstance(base, _Module):
                     return self._interpreter.get_attribute(base, str(node.args[1].value))
+            if function.id == "fork":
+                return self._fork(node)
+        name = _find_dotted_name(function)
+        if name is not None and name.endswith(_NEW):
+            created = self._interpreter.create_object(name.removesuffix(_NEW), self._scope)
+            if created is not None:
+                return created
         arguments = [self.evaluate(argument) for argument in node.args]
         keywords = {
             keyword.arg: self.evaluate(keyword.value) for keyword in node.keywords if keyword.arg
         }
-        name = _find_dotted_name(function)
         alias = self.variables.get(name or "")
         if isinstance(alias, _Literal):  # a function that was assigned to a variable
             name = alias.text
         free = self._interpreter.find_function(name) if name else None
         if free is not None:
-            return self._interpreter.call_free_function(
-                free, arguments, keywords, self._scope, self._depth
+            return self._interpreter.call_function(
+                free, arguments, keywords, self._scope, self._depth + 1
             )
         is_local = name is not None and name.partition(".")[0] in self.variables
         if isinstance(function, ast.Attribute) and (name is None or is_local):
@@ -580,6 +603,17 @@ class _Scope:
         if arguments and (is_in_place or op in _LIST_CHANGES):
             self._replace(arguments[0], result)
         return result
+
+    def _fork(self, node: ast.Call) -> _Any:
+        """Run a function of the source that may run beside the code after it."""
+        called = node.args[0] if node.args else None
+        closure = self._closures.get(called.id) if isinstance(called, ast.Name) else None
+        if closure is None:
+            return self._add_call("prim::fork", [*map(self.evaluate, node.args)], {}, 1)
+        variables = dict(self.variables)
+        result = self.run(closure.body)
+        self.variables = variables
+        return self._add_call("prim::fork", [result or _Literal("None")], {}, 1)
 
     def _replace(self, value: _Any, changed: _Any) -> None:
         """Let the variables with a value that was changed in place have the result."""
@@ -599,13 +633,15 @@ class _Scope:
         if isinstance(base, _Module):
             method = self._interpreter.find_method(base, function.attr)
             if method is not None:
-                return self._interpreter.call_method(base, method, arguments, keywords, self._depth)
+                return self._interpreter.call_function(
+                    method, [base, *arguments], keywords, base.scope, self._depth + 1
+                )
         return self._add_call(f"aten::{function.attr}", [base, *arguments], keywords, outputs)
 
     def _add_call(
         self, op: str, arguments: list[_Any], keywords: dict[str, _Any], outputs: int
     ) -> _Any:
-        attributes = _name_literals(arguments)
+        attributes = _name_literals(op, arguments)
         attributes |= {
             name: value.text for name, value in keywords.items() if isinstance(value, _Literal)
         }
@@ -659,10 +695,11 @@ def _format(value: Any) -> str:
     return value.text if isinstance(value, _Literal) else "…"
 
 
-def _name_literals(arguments: list[_Any]) -> dict[str, str]:
-    """Return the arguments that are known from the source, by their position."""
+def _name_literals(op: str, arguments: list[_Any]) -> dict[str, str]:
+    """Return the arguments that are known from the source, by their name or position."""
+    doc = find_torch_operator(op)
     return {
-        f"argument {index}": _format(argument)
+        (doc and doc.find_argument_name(index)) or f"argument {index}": _format(argument)
         for index, argument in enumerate(arguments)
         if not any(True for _ in _iter_values(argument)) and not isinstance(argument, _Module)
     }
