@@ -114,6 +114,15 @@ def test_auxiliary_children_have_a_role(open_graph: OpenGraph) -> None:
     }
 
 
+def test_lists_of_constants_are_auxiliary(open_graph: OpenGraph) -> None:
+    nodes = {"x": [], "one": [], "two": [], "size": ["one", "two"], "pair": ["x", "one"]}
+    nodes["pool"] = ["x", "size", "pair"]
+    ops = {"one": "prim::Constant", "two": "prim::Constant", "x": "IO Node"}
+    ops |= {"size": "prim::ListConstruct", "pair": "prim::ListConstruct", "pool": "aten::pool"}
+    roles = {child.label: child.role for child in open_graph(graphdef(nodes, ops)).group().children}
+    assert {name for name, role in roles.items() if role == "constant"} == {"one", "two", "size"}
+
+
 @pytest.mark.parametrize("width", [8, 30])
 def test_hubs_on_the_path_from_inputs_to_outputs_stay(width: int, open_graph: OpenGraph) -> None:
     """An Inception block: a wide split, branches, and a wide concatenation before the output."""

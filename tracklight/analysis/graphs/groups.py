@@ -32,6 +32,8 @@ _BOUNDARY_KINDS: dict[str, ChildKind] = {ARGUMENT: "input", RESULT: "output"}
 ChildRole = Literal["", "noop", "constant", "summary", "resource", "hub", "lonely"]
 _SUMMARY_OP = re.compile(r"[A-Za-z]+Summary(V2)?")
 _CONSTANT_OPS = frozenset({"Constant", "prim::Constant", "onnx::Constant"})
+#: Operators of PyTorch that collect values, such as the kernel size of a layer.
+_COLLECTIONS = frozenset({"prim::ListConstruct", "prim::TupleConstruct"})
 #: Operations that feed a tensor into a graph or function.
 _INPUT_OPS = frozenset({"Placeholder", ARGUMENT})
 #: In a scope with at most this many children, a series that hides a path is not folded.
@@ -353,9 +355,36 @@ def compute_roles(
         _get_role(hierarchy, child, bool(hubs[index]), bool(isolated[index]), is_call)
         for index, child in enumerate(group.children)
     ]
+    _mark_constant_lists(hierarchy, group, bundles, incoming, roles)
     if "hub" in roles:
         _keep_main_paths(hierarchy, group, bundles, incoming, outgoing, roles)
     return roles
+
+
+def _mark_constant_lists(
+    hierarchy: Hierarchy,
+    group: Group,
+    bundles: EdgeBundles,
+    incoming: BoundaryEdges,
+    roles: list[ChildRole],
+) -> None:
+    """Give lists of constants the role of constants."""
+    ops = hierarchy.graph.ops
+    collections = {
+        index
+        for index, child in enumerate(group.children)
+        if child.item is not None and child.item >= 0 and ops[child.item] in _COLLECTIONS
+    }
+    if not collections:
+        return
+    sources: dict[int, set[ChildRole]] = defaultdict(set)
+    for source, target in zip(bundles.source.tolist(), bundles.target.tolist(), strict=True):
+        if target in collections:
+            sources[target].add(roles[source])
+    entered = set(incoming.child.tolist())
+    for index in collections - entered:
+        if sources[index] == {"constant"}:
+            roles[index] = "constant"
 
 
 def _keep_main_paths(
