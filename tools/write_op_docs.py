@@ -190,8 +190,9 @@ def merge_overloads(overloads: list[Signature]) -> list[str]:
     of_tensors = [it for it in overloads if it and not it[0][0].endswith("-")]
     overloads = of_tensors or overloads
     positional = [[name for name, is_keyword in it if not is_keyword] for it in overloads]
+    longest: Signature = max(overloads, key=len)
     merged = []
-    for position, (name, is_keyword) in enumerate(max(overloads, key=len)):
+    for position, (name, is_keyword) in enumerate(longest):
         others = {names[position] for names in positional if len(names) > position}
         numbers = {other for other in others if other.endswith("-")}
         is_certain = is_keyword or not name.endswith("-") or len(numbers) == 1
