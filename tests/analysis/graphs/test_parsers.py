@@ -259,3 +259,12 @@ def test_errors_of_files_quote_the_name_and_say_what_is_supported() -> None:
     with pytest.raises(FormatError) as damaged:
         parse_graph_file("model.onnx", b"")
     assert "damaged" in describe_error(damaged.value).hint
+
+
+def test_archive_with_damaged_names_is_reported() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("n\u00e4me", "")
+    data = packed.getvalue().replace("\u00e4".encode(), b"\xff\xff")
+    with pytest.raises(FormatError, match="the archive is damaged"):
+        parse_graph_file("model.pt", data)

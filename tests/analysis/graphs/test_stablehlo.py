@@ -129,6 +129,65 @@ def test_results_with_names_of_their_own() -> None:
     }
 
 
+def test_reducer_is_a_region_of_its_reduction() -> None:
+    """A reduction of two arrays, as of ``argmin``: the line of the reducer has no operation."""
+    graph = parse_stablehlo(
+        """func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) -> tensor<i32> {
+    %0:2 = stablehlo.reduce(%arg0 init: %arg0), (%arg1 init: %arg1) across dimensions = [0]"""
+        """ : (tensor<4xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<i32>)
+     reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>)  {
+      %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<f32>
+      %3 = stablehlo.select %1, %c, %d : tensor<i1>, tensor<i32>
+      stablehlo.return %2, %3 : tensor<f32>, tensor<i32>
+    }
+    return %0#1 : tensor<i32>
+  }"""
+    )
+    ends = zip(graph.edges.source.tolist(), graph.edges.target.tolist(), strict=True)
+    edges = {(graph.names[source], graph.names[target]) for source, target in ends}
+    assert {edge for edge in edges if edge[1] == "result_0"} == {("reduce", "result_0")}
+    assert {name for name in graph.names if name.startswith("reduce/")} == {
+        *(f"reduce/0/{name}" for name in "abcd"),
+        *("reduce/0/compare", "reduce/0/select", "reduce/0/select_1"),
+    }
+    # Without an arrow, the types of operands come before that of the result.
+    details = describe_all(graph)
+    assert details["reduce/0/select"].outputs == (TensorSpec("float32", ()),)
+    assert details["reduce"].outputs == (TensorSpec("float32", ()), TensorSpec("int32", ()))
+
+
+def test_types_of_an_operation_with_a_region_are_at_its_end() -> None:
+    graph = parse_stablehlo(
+        """func.func @main(%arg0: tensor<4xf32>) -> tensor<3xf32> {
+    %0 = "stablehlo.reduce_window"(%arg0, %arg0) <{padding = dense<0> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<4xf32>, tensor<f32>) -> tensor<3xf32>
+    return %0 : tensor<3xf32>
+  }"""
+    )
+    assert describe_all(graph)["reduce_window"].outputs == (TensorSpec("float32", (3,)),)
+
+
+def test_computation_of_one_device_has_its_arguments() -> None:
+    graph = parse_stablehlo(
+        """func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"a"}]>]"""
+        """ out_shardings=[<@mesh, [{}]>] manual_axes={"a"} (%arg1: tensor<2xf32>) {
+      %1 = stablehlo.negate %arg1 : tensor<2xf32>
+      sdy.return %1 : tensor<2xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }"""
+    )
+    assert graph.problems == ()
+    assert describe_all(graph)["sdy.manual_computation"].outputs == (TensorSpec("float32", (4,)),)
+    inside = "sdy.manual_computation/0"
+    assert {f"{inside}/arg1", f"{inside}/negate", "result_0"} <= {*graph.names}
+
+
 def test_types_have_numpy_names() -> None:
     kinds = "bf16 ui8 i64 f8E4M3FN complex<f32> i1"
     arguments = ", ".join(

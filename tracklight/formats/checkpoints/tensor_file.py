@@ -431,7 +431,9 @@ class Hdf5File:
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def _add(self, key: str, item: Any) -> None:
-        if getattr(getattr(item, "dtype", None), "kind", "") in ("b", "i", "u", "f", "c"):
+        # A file can also have types by themselves, which have no shape.
+        is_dataset = hasattr(item, "shape")
+        if is_dataset and getattr(item.dtype, "kind", "") in ("b", "i", "u", "f", "c"):
             self._datasets[key] = item
         elif posixpath.basename(key) == "vars" and isinstance(item.attrs.get("name"), str):
             self._layers[key] = item.attrs["name"]

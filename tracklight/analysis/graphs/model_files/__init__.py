@@ -114,7 +114,15 @@ class TensorGraphBuilder:
 #: A description of a model; weights have their own limit.
 MAX_TEXT_BYTES = 256 << 20
 
-_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, EOFError, NotImplementedError)
+_ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    OSError,
+    RuntimeError,
+    EOFError,
+    NotImplementedError,
+    UnicodeDecodeError,  # of the name of a member
+)
 
 
 class ModelArchive:

@@ -189,24 +189,38 @@ class FunctionParser:
             return
         op = match[2].removeprefix("stablehlo.").removeprefix("func.")
         rest, location = self._locations.split_location(match[3])
-        inputs = list(self._iter_inputs(rest))
-        if op == "return":
+        is_manual = op == "sdy.manual_computation"
+        operands, _, region = rest.partition(" in_shardings=") if is_manual else (rest, "", "")
+        inputs = list(self._iter_inputs(operands))
+        if op in ("return", "sdy.return"):
             self._add_results(inputs, rest)
             return
-        node = self._add_node(op, op, inputs, parse_types(rest), location)
+        results = [(name, int(count or 1)) for name, count in _RESULT.findall(match[1])]
+        # The types of an operation with regions are at the end of these.
+        types = () if rest.endswith("{") else parse_types(rest)
+        # Some operations have types of operands before those of results, without an arrow.
+        outputs = types[-sum(count for _, count in results) :] if results else types
+        node = self._add_node(op, op, inputs, outputs, location)
         node.attributes = "" if op == "call" else extract_attributes(rest)
         node.functions = tuple(_CALLEE.findall(rest)) if op == "call" else ()
         for inner, value, output in _LOOP_VALUE.findall(rest):
             self._values[inner] = self._resolve(value, output)
         first = 0
-        for result, count in _RESULT.findall(match[1]):
+        for result, count in results:
             self._values[result] = _ValueRef(node, str(first))
-            first += int(count or 1)
-        if op == "while" or rest.endswith("{"):
+            first += count
+        if is_manual:
+            self._regions.append(_Region(node, "0"))
+            self._add_block_arguments(region)
+        elif op == "while" or rest.endswith("{"):
             self._regions.append(_Region(node, op if op == "while" else "0"))
 
     def _open_region(self, line: str) -> None:
         """Start the next region of the current operation, such as ``do`` after ``cond``."""
+        if line.startswith("reducer"):  # follows its operation, which has no brace
+            self._regions.append(_Region(self._nodes[-1], "0"))
+            self._add_block_arguments(line)
+            return
         region, label = self._regions[-1], _REGION.search(line[-_LABEL_LENGTH:])
         following = str(int(region.label) + 1) if region.label.isdecimal() else "0"
         region.label = label[1] if label and label[1] else following
