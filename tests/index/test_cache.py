@@ -315,7 +315,7 @@ def test_pack_that_is_corrupt_when_it_is_merged_is_deleted(
     broken, intact = packs(store)
     content = broken.read_bytes()
     broken.write_bytes(b.flip(content, len(content) // 4))  # a row
-    (segment,) = Pack(intact).list_segments()
+    (segment,) = [stored.load() for stored in Pack(intact).list_segments()]
     PackCache(intact.parent).store([segment], 100)
     assert broken not in packs(store)
     assert len(packs(store)) == 2

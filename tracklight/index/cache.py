@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tracklight.errors import FormatError, MissingDependencyError, UsageError, import_optional
-from tracklight.index import Segment, join_segments
+from tracklight.index import Segment, SegmentOrigin, join_segments
 from tracklight.index.event_file import EventFile
-from tracklight.index.pack import CorruptPackError, Pack, release_pages, write_pack
+from tracklight.index.pack import CorruptPackError, Pack, StoredSegment, release_pages, write_pack
 from tracklight.util.files import TEMPORARY_GLOB, hash_key, make_temporary_path, open_atomic
 from tracklight.util.memory import trim_memory
 
@@ -56,7 +56,7 @@ _log = logging.getLogger(__name__)
 _counter = itertools.count()
 
 #: For each event file, consecutive segments from its start.
-SegmentChains = dict[str, list[Segment]]
+SegmentChains = dict[str, list[StoredSegment]]
 
 
 class CacheFullError(FormatError):
@@ -97,7 +97,8 @@ class PackCache:
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._free_space(size_bytes)
-        stored = Pack(self._write(self._make_path(), segments)).list_segments()
+        pack = Pack(self._write(self._make_path(), segments))
+        stored = [segment.load() for segment in pack.list_segments()]
         self._merge_small_packs()
         return stored
 
@@ -134,7 +135,7 @@ class PackCache:
         """Delete a pack whose segments are in another one."""
         _unlink(path)
 
-    def _load_pack(self, path: Path) -> list[Segment]:
+    def _load_pack(self, path: Path) -> list[StoredSegment]:
         try:
             return Pack(path).list_segments()
         except CorruptPackError:
@@ -164,14 +165,15 @@ class PackCache:
         chains: SegmentChains = {}
         for path in small:
             for segment in self._load_pack(path):
-                chain = chains.setdefault(segment.origin.path, [])
-                if chain and chain[-1].origin.end != segment.origin.begin:
+                chain = chains.setdefault(segment.path, [])
+                if chain and chain[-1].end != segment.begin:
                     chain.clear()
                 chain.append(segment)
         # Named after the newest of them, so that it sorts before packs written later.
         merged = small[-1].with_name(small[-1].stem + "j" + _SUFFIX)
         try:
-            self._write(merged, (join_segments(chain) for chain in chains.values()))
+            joined = (join_segments([it.load() for it in chain]) for chain in chains.values())
+            self._write(merged, joined)
         except CorruptPackError as error:
             self.discard(error.path)
             return
@@ -215,9 +217,14 @@ class SegmentStore:
         self._stored_at_s = 0.0
         self._is_broken = False
 
-    def get_segments(self, path: str) -> Sequence[Segment]:
+    def get_segments(self, path: str) -> list[Segment]:
         """Return the cached segments of a file, consecutive from its start."""
-        return self._chains.get(path, ())
+        return [segment.load() for segment in self._chains.get(path, ())]
+
+    def find_origin(self, path: str) -> SegmentOrigin | None:
+        """Return where the last cached segment of a file is from."""
+        chain = self._chains.get(path)
+        return chain[-1].load().origin if chain else None
 
     def store_if_large(self, file: EventFile) -> None:
         """Store a file while it is being read, if its rows alone use much of the memory limit.
@@ -306,12 +313,12 @@ def get_user_cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracklight"
 
 
-def add_to_chain(chains: SegmentChains, segment: Segment) -> None:
+def add_to_chain(chains: SegmentChains, segment: StoredSegment) -> None:
     """Add a segment that continues its chain; one from the start of its file replaces the chain."""
-    chain = chains.setdefault(segment.origin.path, [])
-    if segment.origin.begin == 0:
+    chain = chains.setdefault(segment.path, [])
+    if segment.begin == 0:
         chain[:] = [segment]
-    elif chain and chain[-1].origin.end == segment.origin.begin:
+    elif chain and chain[-1].end == segment.begin:
         chain.append(segment)
 
 

@@ -114,10 +114,28 @@ class _Entry(msgspec.Struct, array_like=True, frozen=True):
     sessions: list[_Session]
 
 
+class _OriginKey(msgspec.Struct, array_like=True, frozen=True):
+    """The first fields of `SegmentOrigin`."""
+
+    path: str
+    begin: int
+    end: int
+
+
+class _EntryKey(msgspec.Struct, array_like=True, frozen=True):
+    """The first field of `_Entry`."""
+
+    origin: _OriginKey
+
+
 class _Directory(msgspec.Struct, array_like=True, frozen=True):
     algorithm: str
     tables: list[_TagTable]
-    entries: list[_Entry]
+    entries: list[msgspec.Raw]  # each an `_Entry`
+
+
+_entry_decoder = msgspec.msgpack.Decoder(_Entry)
+_entry_key_decoder = msgspec.msgpack.Decoder(_EntryKey)
 
 
 # ---- checksums
@@ -158,7 +176,8 @@ def write_pack(path: Path, segments: Iterable[Segment]) -> None:
 def _write(file: BinaryIO, segments: Iterable[Segment]) -> None:
     file.write(MAGIC)
     tables: dict[_TagTable, int] = {}
-    entries = [_write_segment(file, segment, tables) for segment in segments]
+    encode = msgspec.msgpack.Encoder().encode
+    entries = [msgspec.Raw(encode(_write_segment(file, segment, tables))) for segment in segments]
     data = msgspec.msgpack.encode(_Directory(ALGORITHM, list(tables), entries))
     offset = file.tell()
     file.write(data)
@@ -235,8 +254,16 @@ class Pack:
         self._directory = self._read_directory()
         _open_packs.add(self)
 
-    def list_segments(self) -> list[Segment]:
-        return [self._make_segment(entry) for entry in self._directory.entries]
+    def list_segments(self) -> list[StoredSegment]:
+        """Return the segments, which are decoded when they are loaded.
+
+        Raises:
+            CorruptPackError: The directory is invalid.
+        """
+        try:
+            return [StoredSegment(self, entry) for entry in self._directory.entries]
+        except msgspec.MsgspecError:
+            raise CorruptPackError(self.path) from None
 
     def verify(self, start: int, stop: int, crc: int) -> None:
         """Raise CorruptPackError if a byte range does not have this checksum."""
@@ -299,7 +326,12 @@ class Pack:
             raise CorruptPackError(self.path)
         return directory
 
-    def _make_segment(self, entry: _Entry) -> Segment:
+    def load_segment(self, data: msgspec.Raw) -> Segment:
+        """Decode an entry of the directory."""
+        try:
+            entry = _entry_decoder.decode(data)
+        except msgspec.MsgspecError:
+            raise CorruptPackError(self.path) from None
         tags, contents = self._directory.tables[entry.tags]
         sessions = tuple(
             SessionRows(
@@ -312,6 +344,24 @@ class Pack:
         )
         metadata = tuple(entry.metadata)
         return Segment(entry.origin, entry.state, tags, contents, metadata, sessions)
+
+
+class StoredSegment:
+    """A segment in a pack.
+
+    Only its key is decoded, because every shard of a cluster opens the packs of all of them.
+    """
+
+    __slots__ = ("_entry", "_pack", "begin", "end", "path")
+
+    def __init__(self, pack: Pack, entry: msgspec.Raw) -> None:
+        origin = _entry_key_decoder.decode(entry).origin
+        self.path, self.begin, self.end = origin.path, origin.begin, origin.end
+        self._pack = pack
+        self._entry = entry
+
+    def load(self) -> Segment:
+        return self._pack.load_segment(self._entry)
 
 
 _open_packs: weakref.WeakSet[Pack] = weakref.WeakSet()

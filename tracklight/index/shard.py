@@ -400,8 +400,7 @@ class Shard:
         """Return what was read of a file before, by this process or another one."""
         if file.is_read:
             return file.origin
-        segments = self._store.get_segments(file.path)
-        return segments[-1].origin if segments else None
+        return self._store.find_origin(file.path)
 
     def _load_stored(self, file: EventFile) -> None:
         if not file.is_read:

@@ -38,6 +38,7 @@ from tracklight.index.shard import Shard
 from tracklight.logdir.discover import DiscoveredFile
 from tracklight.logdir.object_store import METER, RequestCounts
 from tracklight.types import Progress
+from tracklight.util.memory import limit_memory_retention
 
 #: Added to the size of each run, so that many small runs are spread as well.
 _RUN_OVERHEAD_BYTES = 16 << 10
@@ -194,6 +195,7 @@ class ShardActor:
         on_unused: Callable[[], None] | None = None,
     ) -> None:
         self._process = secrets.token_hex(8)
+        limit_memory_retention()
         cache = create_cache(
             settings.roots, settings.cache, settings.cache_bytes, settings.shared_cache
         )
@@ -311,6 +313,8 @@ class ShardActor:
             return Outcome(error=StaleInstanceError())
         try:
             return Outcome(function(client))
+        except MemoryError:  # a failure of the process, not an answer of the shard
+            raise
         except Exception as error:
             return Outcome(error=error)
 
