@@ -1,4 +1,4 @@
-"""Searches for counterfactuals: answered at once, or jobs with progress that can be cancelled."""
+"""Searches, and metrics of large tables: answered at once, or jobs that can be cancelled."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 from tests.dashboards.what_if.board import Board, limit_fast_searches, start_board, wait_for_job
+from tracklight.analysis import evaluation
+from tracklight.analysis.jobs import JobProgress, LocalTasks
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.source import DataAccess
 from tracklight.analysis.tables.objects import to_table
+from tracklight.analysis.what_if import performance
 from tracklight.analysis.what_if.distances import DistanceSpace
 from tracklight.analysis.what_if.workspace import Workspace
 
@@ -166,3 +169,55 @@ def test_a_model_that_replaces_another_has_results_of_its_own(tmp_path: Path) ->
             found.append(response["rows"][0]["row"])
             board.delete("models", session=session, model="m")
         assert found == [7, 3]
+
+
+class WaitingTasks(LocalTasks):
+    """Runs functions in this process, and waits after the first step of each."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+
+    def run(self, function: Any, *args: Any, progress: JobProgress, **options: Any) -> Any:
+        def report(stage: Any, done: int, total: int) -> None:
+            progress.report(stage, done, total)
+            assert self.release.wait(60)
+
+        waiting = JobProgress(report, progress.show, progress.is_cancelled)
+        return function(*args, progress=waiting, **options)
+
+
+@pytest.mark.parametrize("route", ["performance", "comparison"])
+def test_metrics_of_large_tables_are_jobs_with_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str
+) -> None:
+    monkeypatch.setattr(evaluation, "_BLOCK_ROWS", 10)
+    columns = {"a": np.arange(40), "label": (np.arange(40) % 3 == 0).astype(int)}
+    models = [wrap_model(lambda c, x=x: (c["a"] % x) / x, f"m{x}") for x in (3, 5)]
+    workspace = Workspace(to_table(columns), models, label="label")
+    tasks = WaitingTasks()
+    request = {"session": "x", "model": "m3", "intervals": "bootstrap"}
+    if route == "comparison":
+        request["other"] = "m5"
+    with start_board(tmp_path, DataAccess(workspaces={"x": workspace}, tasks=tasks)) as board:
+        for model in ("m3", "m5"):
+            wait_for_job(board, board.post("predict", session="x", model=model))
+        expected = board.post(route, **request)
+        assert expected["status"] is None and expected["slices"] == ["Overall"]
+        monkeypatch.setattr(performance, "MIN_TASK_ROWS", 40)
+
+        def wait_for_step() -> Any:
+            while True:
+                response = board.post(route, **request)
+                status = response["status"]
+                assert response["slices"] == [] and status["state"] in ("waiting", "running")
+                if status["stage"]["text"] == "computing metrics":
+                    return status
+                time.sleep(0.01)
+
+        with limit_fast_searches(0):
+            status = wait_for_step()
+            assert (status["done"], status["total"]) == (10, 40)
+            board.delete("job", job=status["job"])
+            tasks.release.set()
+            assert wait_for_job(board, status)["status"]["state"] == "cancelled"
+        assert board.post(route, **request) == expected

@@ -22,7 +22,7 @@ May import `tracklight.errors`, `tracklight.types` and `tracklight.util` only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -154,8 +154,14 @@ class Evaluator:
         finite = np.isfinite(predictions)
         self.model.start(predictions[finite if predictions.ndim == 1 else finite.all(axis=1)])
 
-    def update(self, chunk: Chunk) -> None:
+    def update(
+        self, chunk: Chunk, report: Callable[[int, int], None] = lambda done, total: None
+    ) -> None:
         """Add rows.
+
+        Args:
+            chunk: The rows.
+            report: Called with the number of rows that were added, and of all in the chunk.
 
         Raises:
             UsageError: Columns have different lengths, a slice column is missing, or labels do not
@@ -199,6 +205,7 @@ class Evaluator:
                 None if counterfactuals is None else counterfactuals[part],
                 len(self.encoder),
             )
+            report(min(first + _BLOCK_ROWS, rows), rows)
 
     def result(self) -> EvaluationResult:
         """Return all metrics with intervals.

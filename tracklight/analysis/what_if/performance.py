@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn
 from tracklight.analysis.what_if.thresholds import compute_rates, count_by_threshold
 from tracklight.analysis.what_if.workspace import Workspace
-from tracklight.errors import UsageError
+from tracklight.errors import Message, UsageError
 from tracklight.types import Bool, Float64, Int64
 
 DEFAULT_BUCKETS = 4
@@ -59,8 +60,10 @@ DEFAULT_BUCKETS = 4
 MISSING = "missing"
 #: Numeric columns with more distinct values are divided into buckets.
 _MAX_PLAIN_VALUES = 20
-#: Tables with fewer rows are evaluated in this process, even if there is a cluster.
+#: Larger tables are evaluated on the cluster, if there is one, with progress. A million rows with
+#: bootstrap intervals take about a second of CPU time; starting a process there takes two.
 MIN_TASK_ROWS = 1_000_000
+_COMPUTING = Message("what_if.computing_metrics", "computing metrics")
 #: With more scores, areas below curves are computed from bins of scores; the error is about 0.0001.
 _MAX_EXACT_SCORES = 20_000
 #: The areas below the curves of each class are shown with their intervals.
@@ -174,6 +177,11 @@ def assign_slices(
     return SliceAssignment([format_slice(key) for key in encoder.keys], codes)
 
 
+def is_large(workspace: Workspace) -> bool:
+    """Return whether the metrics of a table take so long that they should be a job."""
+    return int(np.count_nonzero(workspace.is_active)) >= MIN_TASK_ROWS
+
+
 def evaluate(
     workspace: Workspace,
     model: str | None = None,
@@ -184,6 +192,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     resampling: Resampling | None = None,
     tasks: Tasks = LOCAL_TASKS,
+    progress: JobProgress | None = None,
 ) -> EvaluationResult:
     """Return the metrics of a model, overall and per slice.
 
@@ -196,6 +205,7 @@ def evaluate(
         metrics: Names of metrics; None for the defaults of the task.
         resampling: How intervals are computed.
         tasks: Where the metrics of large tables are computed.
+        progress: Follows the computation, and can cancel it.
     """
     names = {name for columns in slice_by for name in columns}
     rows = np.flatnonzero(workspace.is_active)
@@ -231,9 +241,10 @@ def evaluate(
         for group in [(), *slice_by]:
             assignment = assign_slices(table, group, buckets)
             assignments.append(SliceAssignment(assignment.names, assignment.codes[used]))
-    run = tasks.run if len(rows) >= MIN_TASK_ROWS else LOCAL_TASKS.run
+    run = tasks.run if is_large(workspace) else LOCAL_TASKS.run
     chunk = Chunk(labels, scores, columns)
-    result = run(_compute_metrics, config, chunk, errors, assignments, progress=JobProgress())
+    progress = progress or JobProgress()
+    result = run(_compute_metrics, config, chunk, errors, assignments, progress=progress)
     ranges = [get_range(each.metric, is_regression=task == "regression") for each in result.columns]
     low, high = np.array(ranges, np.float64).reshape(-1, 2).T
     return replace(
@@ -251,7 +262,7 @@ def _compute_metrics(
 ) -> EvaluationResult:
     """Evaluate a model; with the slices of its errors, add their medians."""
     evaluator = Evaluator(config)
-    evaluator.update(chunk)
+    evaluator.update(chunk, partial(progress.step, _COMPUTING))
     result = evaluator.result()
     if errors is None or not assignments:
         return result
@@ -587,6 +598,7 @@ def compare_performance(
     metrics: Sequence[str] | None = None,
     resampling: Resampling | None = None,
     tasks: Tasks = LOCAL_TASKS,
+    progress: JobProgress | None = None,
 ) -> tuple[EvaluationResult, Difference]:
     """Return the metrics of one model, and how those of a second one differ from them.
 
@@ -602,6 +614,7 @@ def compare_performance(
         metrics: Names of metrics; None for the defaults of the task.
         resampling: How intervals are computed.
         tasks: Where the metrics of large tables are computed.
+        progress: Follows the computation, and can cancel it.
     """
     limits = [thresholds, thresholds if second_thresholds is None else second_thresholds]
     results = []
@@ -619,6 +632,7 @@ def compare_performance(
             metrics=(*DEFAULT_BINARY_METRICS, "f1") if is_binary and metrics is None else metrics,
             resampling=resampling,
             tasks=tasks,
+            progress=progress,
         )
         results.append(_choose_columns(result, by_slice) if is_binary else result)
     one, other = _align(*results)

@@ -26,11 +26,9 @@ from tracklight.dashboards.what_if.jobs import WhatIfJobs
 from tracklight.dashboards.what_if.responses import (
     decode_values,
     make_columns_response,
-    make_comparison_response,
     make_export,
     make_frontier_response,
     make_optimize_response,
-    make_performance_response,
     make_row_response,
     make_session_info,
     make_statistics_response,
@@ -337,18 +335,20 @@ class WhatIf(Dashboard):
         return self._jobs.cancel(request.job)
 
     def performance(self, request: PerformanceRequest) -> PerformanceResponse:
-        """Return metrics by slice, and the counts at 101 thresholds of binary models."""
+        """Return metrics by slice, and the counts at 101 thresholds of binary models.
+
+        Of large tables, the response may have the state of a job instead; send the request again.
+        """
         session = self._store.get(request.session)
-        with session.lock:
-            workspace = session.workspace.snapshot()
-        return make_performance_response(workspace, request, self.context.access.tasks)
+        return self._jobs.evaluate(session, request, self.context.access.tasks)
 
     def comparison(self, request: ComparisonRequest) -> ComparisonResponse:
-        """Return how the metrics of two models differ by slice, with intervals."""
+        """Return how the metrics of two models differ by slice, with intervals.
+
+        Of large tables, the response may have the state of a job instead; send the request again.
+        """
         session = self._store.get(request.session)
-        with session.lock:
-            workspace = session.workspace.snapshot()
-        return make_comparison_response(workspace, request, self.context.access.tasks)
+        return self._jobs.compare(session, request, self.context.access.tasks)
 
     def optimize(self, request: OptimizeRequest) -> OptimizeResponse:
         """Choose thresholds by a strategy."""

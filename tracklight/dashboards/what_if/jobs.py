@@ -3,6 +3,7 @@
 A job works on a snapshot of the workspace, so that the page can be used meanwhile. Predictions of
 all rows are the exception: nothing else can be shown before them. Counterfactuals and distances are
 returned at once if they are fast; otherwise they are jobs, which end when the page stops polling.
+So are metrics of large tables.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from tracklight.analysis.jobs import Job, JobCancelledError, JobProgress, Jobs, make_job_key
+from tracklight.analysis.jobs import Job, JobProgress, Jobs, Tasks, make_job_key
 from tracklight.analysis.predictors import ReportRows
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables import DataTable
@@ -29,11 +30,22 @@ from tracklight.analysis.what_if.counterfactuals import (
 )
 from tracklight.analysis.what_if.distances import DistanceSpace, ReportSteps
 from tracklight.analysis.what_if.feature_effects import make_scorer
-from tracklight.analysis.what_if.performance import DEFAULT_THRESHOLD, get_labels_and_scores
+from tracklight.analysis.what_if.performance import (
+    DEFAULT_THRESHOLD,
+    get_labels_and_scores,
+    is_large,
+)
 from tracklight.analysis.what_if.workspace import Workspace
-from tracklight.dashboards.what_if.responses import make_threshold_function
+from tracklight.dashboards.what_if.responses import (
+    make_comparison_response,
+    make_pending_performance,
+    make_performance_response,
+    make_threshold_function,
+)
 from tracklight.dashboards.what_if.schemas import (
     NO_VALUES,
+    ComparisonRequest,
+    ComparisonResponse,
     CounterfactualRequest,
     CounterfactualsResponse,
     DependenceCurve,
@@ -47,6 +59,8 @@ from tracklight.dashboards.what_if.schemas import (
     ModelJobStatus,
     ModelRequest,
     Neighbor,
+    PerformanceRequest,
+    PerformanceResponse,
     ShapleyRequest,
     ShapleyRow,
 )
@@ -260,8 +274,8 @@ class WhatIfJobs:
         if request.search_edits:
             workspace.check_can_predict(request.model)
 
-        def compute(step: ReportStage) -> JobResult:
-            found = _search(session, workspace, candidates, request, step)
+        def compute(progress: JobProgress) -> JobResult:
+            found = _search(session, workspace, candidates, request, progress.step)
             return JobResult(_NO_STATUS, counterfactuals=found)
 
         key = _make_key(session.key, workspace, "counterfactuals", request)
@@ -277,8 +291,8 @@ class WhatIfJobs:
         with session.lock:
             workspace = session.workspace.snapshot()
 
-        def compute(step: ReportStage) -> JobResult:
-            found = _compute_distances(session, workspace, request, step)
+        def compute(progress: JobProgress) -> JobResult:
+            found = _compute_distances(session, workspace, request, progress.step)
             return JobResult(_NO_STATUS, distances=found)
 
         key = _make_key(session.key, workspace, "distances", request)
@@ -288,7 +302,45 @@ class WhatIfJobs:
             return job.result.distances
         return DistancesResponse(np.empty(0, np.float32), [], [], _make_status(job))
 
-    def _run_search(self, key: str, compute: Callable[[ReportStage], JobResult]) -> Job[JobResult]:
+    def evaluate(
+        self, session: OpenSession, request: PerformanceRequest, tasks: Tasks
+    ) -> PerformanceResponse:
+        """Return metrics by slice; of a large table, perhaps the state of the job for them."""
+        with session.lock:
+            workspace = session.workspace.snapshot()
+        if not is_large(workspace):
+            return make_performance_response(workspace, request, tasks)
+
+        def compute(progress: JobProgress) -> JobResult:
+            metrics = make_performance_response(workspace, request, tasks, progress)
+            return JobResult(_NO_STATUS, performance=metrics)
+
+        key = _make_key(session.key, workspace, "performance", request)
+        job = self._run_search(key, compute)
+        if job.result is not None and job.result.performance:
+            return job.result.performance
+        return make_pending_performance(workspace, request, _make_status(job))
+
+    def compare(
+        self, session: OpenSession, request: ComparisonRequest, tasks: Tasks
+    ) -> ComparisonResponse:
+        """Return how the metrics of two models differ, like `evaluate`."""
+        with session.lock:
+            workspace = session.workspace.snapshot()
+        if not is_large(workspace):
+            return make_comparison_response(workspace, request, tasks)
+
+        def compute(progress: JobProgress) -> JobResult:
+            metrics = make_comparison_response(workspace, request, tasks, progress)
+            return JobResult(_NO_STATUS, comparison=metrics)
+
+        key = _make_key(session.key, workspace, "comparison", request)
+        job = self._run_search(key, compute)
+        if job.result is not None and job.result.comparison:
+            return job.result.comparison
+        return ComparisonResponse(workspace.version, [], [], _make_status(job))
+
+    def _run_search(self, key: str, compute: Callable[[JobProgress], JobResult]) -> Job[JobResult]:
         """Start a search, or find the running one, and wait a moment for its result.
 
         Raises:
@@ -296,13 +348,12 @@ class WhatIfJobs:
         """
 
         def run(progress: JobProgress) -> JobResult:
-            def step(stage: Message, done: int, total: int) -> None:
-                if time.monotonic() - self._requested_at.get(key, 0.0) > _ABANDONED_S:
-                    raise JobCancelledError("the search was abandoned")
-                progress.step(stage, done, total)
+            def is_cancelled() -> bool:
+                silent_s = time.monotonic() - self._requested_at.get(key, 0.0)
+                return progress.is_cancelled() or silent_s > _ABANDONED_S
 
             try:
-                return compute(step)
+                return compute(JobProgress(progress.report, progress.show, is_cancelled))
             finally:
                 self._requested_at.pop(key, None)
 

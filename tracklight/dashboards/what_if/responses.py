@@ -12,7 +12,7 @@ import numpy as np
 from tracklight.analysis.evaluation.metrics import CALIBRATION_BUCKETS, calibration_sums, divide
 from tracklight.analysis.evaluation.resampling import Resampling
 from tracklight.analysis.evaluation.slices import Buckets
-from tracklight.analysis.jobs import LOCAL_TASKS, Tasks
+from tracklight.analysis.jobs import LOCAL_TASKS, JobProgress, Tasks
 from tracklight.analysis.predictors import Predictor
 from tracklight.analysis.source import Sentence
 from tracklight.analysis.tables import DataTable
@@ -60,6 +60,7 @@ from tracklight.dashboards.what_if.schemas import (
     FrontierResponse,
     MetricValues,
     ModelInfo,
+    ModelJobStatus,
     ModelScores,
     OptimizeRequest,
     OptimizeResponse,
@@ -303,7 +304,10 @@ def _decode_value(name: str, value: Any) -> Any:
 
 
 def make_performance_response(
-    workspace: Workspace, request: PerformanceRequest, tasks: Tasks = LOCAL_TASKS
+    workspace: Workspace,
+    request: PerformanceRequest,
+    tasks: Tasks = LOCAL_TASKS,
+    progress: JobProgress | None = None,
 ) -> PerformanceResponse:
     """Return the metrics of a model, overall and by slice, with what thresholds need."""
     workspace = _with_computed_columns(workspace, request)
@@ -318,6 +322,7 @@ def make_performance_response(
         thresholds=request.thresholds,
         resampling=_make_resampling(request),
         tasks=tasks,
+        progress=progress,
     )
     metrics = [
         MetricValues(
@@ -359,6 +364,31 @@ def make_performance_response(
     return response
 
 
+def make_pending_performance(
+    workspace: Workspace, request: PerformanceRequest, status: ModelJobStatus
+) -> PerformanceResponse:
+    """Return a response without metrics, which are being computed."""
+    return PerformanceResponse(
+        workspace.version,
+        workspace.get_model(request.model).task,
+        slices=[],
+        counts=np.empty(0, np.int64),
+        metrics=[],
+        class_names=[],
+        thresholds=NO_VALUES,
+        tp=NO_VALUES,
+        fp=NO_VALUES,
+        tn=NO_VALUES,
+        fn=NO_VALUES,
+        matrices=np.empty(0, np.int64),
+        calibration_score=NO_VALUES,
+        calibration_share=NO_VALUES,
+        calibration_count=NO_VALUES,
+        warnings=[],
+        status=status,
+    )
+
+
 def _make_resampling(request: PerformanceRequest | ComparisonRequest) -> Resampling:
     return Resampling(request.intervals, min_defined=_MIN_DEFINED)
 
@@ -394,7 +424,10 @@ def _add_attributions(
 
 
 def make_comparison_response(
-    workspace: Workspace, request: ComparisonRequest, tasks: Tasks = LOCAL_TASKS
+    workspace: Workspace,
+    request: ComparisonRequest,
+    tasks: Tasks = LOCAL_TASKS,
+    progress: JobProgress | None = None,
 ) -> ComparisonResponse:
     """Return how the metrics of two models differ, with intervals."""
     workspace = _with_computed_columns(workspace, request)
@@ -408,6 +441,7 @@ def make_comparison_response(
         second_thresholds=request.other_thresholds,
         resampling=_make_resampling(request),
         tasks=tasks,
+        progress=progress,
     )
     columns = (difference.absolute, difference.lower, difference.upper)
     return ComparisonResponse(

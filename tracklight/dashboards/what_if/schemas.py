@@ -711,6 +711,8 @@ class JobResult(msgspec.Struct):
     predicted_rows: int | None = None
     counterfactuals: CounterfactualsResponse | None = None
     distances: DistancesResponse | None = None
+    performance: PerformanceResponse | None = None
+    comparison: ComparisonResponse | None = None
 
 
 class MetricValues(msgspec.Struct):
@@ -734,6 +736,9 @@ class PerformanceResponse(msgspec.Struct):
     ``edges`` are the bounds between the buckets of numeric columns, ``label_values`` the values of
     the label column for the classes, and ``attributions`` the mean attribution of each feature by
     slice, with the bounds of its interval.
+
+    With ``status``, the metrics of a large table are being computed: send the request again. The
+    job is cancelled if that is not done for some seconds.
     """
 
     version: int
@@ -759,6 +764,7 @@ class PerformanceResponse(msgspec.Struct):
     attributions: dict[str, Float64] = {}
     attribution_lower: dict[str, Float64] = {}
     attribution_upper: dict[str, Float64] = {}
+    status: ModelJobStatus | None = None
 
 
 class ComparisonResponse(msgspec.Struct):
@@ -772,6 +778,8 @@ class ComparisonResponse(msgspec.Struct):
     version: int
     slices: list[str]
     differences: list[MetricValues]
+    status: ModelJobStatus | None = None
+    """As in `PerformanceResponse`."""
 
 
 class OptimizeResponse(msgspec.Struct):

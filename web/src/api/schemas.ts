@@ -6886,12 +6886,18 @@ export interface WhatIfRoutes {
     readonly request: ModelJobRequest;
     readonly response: ModelJobStatus;
   };
-  /** Return metrics by slice, and the counts at 101 thresholds of binary models. */
+  /**
+   * Return metrics by slice, and the counts at 101 thresholds of binary models. Of large tables,
+   * the response may have the state of a job instead; send the request again.
+   */
   readonly 'POST performance': {
     readonly request: PerformanceRequest;
     readonly response: PerformanceResponse;
   };
-  /** Return how the metrics of two models differ by slice, with intervals. */
+  /**
+   * Return how the metrics of two models differ by slice, with intervals. Of large tables, the
+   * response may have the state of a job instead; send the request again.
+   */
   readonly 'POST comparison': {
     readonly request: ComparisonRequest;
     readonly response: ComparisonResponse;
@@ -6985,6 +6991,8 @@ export interface ComparisonResponse {
   readonly version: number;
   readonly slices: readonly string[];
   readonly differences: readonly MetricValues[];
+  /** As in `PerformanceResponse`. */
+  readonly status: ModelJobStatus | null;
 }
 
 /**
@@ -7293,6 +7301,8 @@ export interface JobResult {
   readonly predicted_rows: number | null;
   readonly counterfactuals: CounterfactualsResponse | null;
   readonly distances: DistancesResponse | null;
+  readonly performance: PerformanceResponse | null;
+  readonly comparison: ComparisonResponse | null;
 }
 
 /** Any JSON endpoint. */
@@ -7482,7 +7492,9 @@ export interface PerformanceRequest extends SessionRequest {
  * x classes), and true and false positives of each class against the others (`class_tp`,
  * `class_fp`: slices x classes x 101). `edges` are the bounds between the buckets of numeric
  * columns, `label_values` the values of the label column for the classes, and `attributions` the
- * mean attribution of each feature by slice, with the bounds of its interval.
+ * mean attribution of each feature by slice, with the bounds of its interval. With `status`, the
+ * metrics of a large table are being computed: send the request again. The job is cancelled if that
+ * is not done for some seconds.
  */
 export interface PerformanceResponse {
   readonly version: number;
@@ -7508,6 +7520,7 @@ export interface PerformanceResponse {
   readonly attributions: Readonly<Record<string, Float64Array>>;
   readonly attribution_lower: Readonly<Record<string, Float64Array>>;
   readonly attribution_upper: Readonly<Record<string, Float64Array>>;
+  readonly status: ModelJobStatus | null;
 }
 
 /** Buckets with about the same number of rows. */

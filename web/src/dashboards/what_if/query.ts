@@ -82,8 +82,15 @@ export const distancesQuery = defineQuery('POST what_if/distances', {
 export const counterfactualsQuery = defineQuery('POST what_if/counterfactuals', {
   scope: 'immutable',
 });
-export const performanceQuery = defineQuery('POST what_if/performance', { scope: 'immutable' });
-export const comparisonQuery = defineQuery('POST what_if/comparison', { scope: 'immutable' });
+/** Polls while the server computes the metrics of a large table; so does the next one. */
+export const performanceQuery = defineQuery('POST what_if/performance', {
+  scope: 'immutable',
+  poll: ({ status }) => (status && isRunning(status) ? POLL_MS : null),
+});
+export const comparisonQuery = defineQuery('POST what_if/comparison', {
+  scope: 'immutable',
+  poll: ({ status }) => (status && isRunning(status) ? POLL_MS : null),
+});
 export const optimizeQuery = defineQuery('POST what_if/optimize', { scope: 'immutable' });
 export const frontierQuery = defineQuery('POST what_if/frontier', { scope: 'immutable' });
 export const saliencyQuery = defineQuery('POST what_if/saliency', { scope: 'immutable' });

@@ -3,6 +3,7 @@ import { untrack } from 'svelte';
 import { type Query, QueryMap } from '../../../api/create-query.svelte';
 import { toProblem } from '../../../api/errors';
 import type {
+  ModelJobStatus,
   OptimizeResponse,
   PerformanceRequest,
   PerformanceResponse,
@@ -11,7 +12,7 @@ import type {
 } from '../../../api/schemas';
 import * as m from '../../../catalog/what_if';
 import { getOwn } from '../feature-values';
-import { optimizeQuery, performanceQuery } from '../query';
+import { isRunning, optimizeQuery, performanceQuery } from '../query';
 import {
   type BinRule,
   type Condition,
@@ -63,9 +64,12 @@ export interface ModelPerformance {
 /** Metrics of one model per slice, and the thresholds of the slices. */
 export class PerformanceState {
   readonly board: WhatIfState;
+  readonly #getModel: () => string | null;
   readonly query: Query<PerformanceResponse>;
   isOptimizing = $state(false);
   #dragged = $state.raw<Dragged | null>(null);
+  /** The request whose computation was cancelled, as text. */
+  #cancelled = $state.raw<string | null>(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #staged = new StagedRows<SliceRow>();
   readonly #others: QueryMap<PerformanceRequest, PerformanceResponse>;
@@ -73,12 +77,14 @@ export class PerformanceState {
   /** Call it where effects can be created. */
   constructor(board: WhatIfState, getModel: () => string | null = () => board.model?.name ?? null) {
     this.board = board;
+    this.#getModel = getModel;
     this.query = board.context.query(performanceQuery, () => {
       const { info } = board;
       const name = getModel();
       const model = board.models.find((one) => one.name === name);
       if (!info || info.label === null || !model?.is_predicted) return null;
-      return this.makeRequest(model.name);
+      const request = this.makeRequest(model.name);
+      return this.#cancelled === JSON.stringify(request) ? null : request;
     });
     this.#others = new QueryMap(board.context.queries, performanceQuery, (name) =>
       this.makeRequest(name),
@@ -126,7 +132,37 @@ export class PerformanceState {
     return at === OVERALL || matchesWords(this.getTitle(at), this.board.settings.sliceFilter.value);
   }
 
-  readonly data: PerformanceResponse | undefined = $derived.by(() => this.query.data);
+  /** Undefined while the metrics of a large table are being computed. */
+  readonly data: PerformanceResponse | undefined = $derived.by(() =>
+    this.query.data?.status ? undefined : this.query.data,
+  );
+
+  /** The state of a computation that takes long. */
+  readonly status: ModelJobStatus | null = $derived.by(() => {
+    const status = this.query.data?.status;
+    return status && isRunning(status) ? status : null;
+  });
+
+  readonly isCancelled: boolean = $derived.by(
+    () =>
+      this.#cancelled !== null &&
+      this.#cancelled === JSON.stringify(this.makeRequest(this.#getModel() ?? '')),
+  );
+
+  /** End the computation until something else is requested. */
+  async cancel(): Promise<void> {
+    const { status } = this;
+    if (status === null) return;
+    this.#cancelled = JSON.stringify(this.makeRequest(this.#getModel() ?? ''));
+    const { queries } = this.board.context;
+    await queries.mutate('DELETE what_if/job', { job: status.job }).catch(() => undefined);
+    queries.invalidate(performanceQuery);
+  }
+
+  /** Compute what was cancelled. */
+  resume(): void {
+    this.#cancelled = null;
+  }
 
   /** Request the metrics of the other models while a view shows them; return what stops that. */
   requestOthers(): () => void {
@@ -146,7 +182,7 @@ export class PerformanceState {
       { name: chosen, data: this.data },
       ...this.board.models.flatMap(({ name }) => {
         const data = name === chosen ? undefined : this.#others.get(name)?.data;
-        return data ? [{ name, data }] : [];
+        return data && !data.status ? [{ name, data }] : [];
       }),
     ];
   });
