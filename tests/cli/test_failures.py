@@ -174,7 +174,12 @@ def clear_instances() -> None:
 
 
 def test_fails_for_a_missing_bucket(s3: str, out: Path, capfd: Captured) -> None:
-    assert_fails("s3://missing/logs", 'nothing found at "s3://missing/logs"', capfd, out)
+    assert_fails(
+        "s3://missing/logs",
+        'cannot list "s3://missing/logs": there is no bucket "missing"',
+        capfd,
+        out,
+    )
 
 
 def test_fails_without_s3_credentials(

@@ -118,7 +118,9 @@ def test_both_libraries_describe_files_alike(store: Any) -> None:
 
 def test_reports_a_missing_container(store: Any) -> None:
     found = discover(Root("", "az://missing/logs"), RemoteFileSystem("az://missing/logs"))
-    assert [*map(str, found.problems)] == ['nothing found at "az://missing/logs"']
+    assert [*map(str, found.problems)] == [
+        'cannot list "az://missing/logs": there is no bucket "missing"'
+    ]
 
 
 def test_reads_with_a_shared_access_signature(

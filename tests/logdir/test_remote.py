@@ -105,7 +105,9 @@ def test_reports_missing_bucket(meter: Meter) -> None:
     fs, path = open_filesystem("s3://missing/logs")
     found = discover(Root("", path), fs)
     assert found.runs == []
-    assert [*map(str, found.problems)] == ['nothing found at "s3://missing/logs"']
+    assert [*map(str, found.problems)] == [
+        'cannot list "s3://missing/logs": there is no bucket "missing"'
+    ]
 
 
 def test_root_may_be_an_event_file(put: Put) -> None:

@@ -107,7 +107,9 @@ def test_lists_several_pages(store: Any) -> None:
 
 def test_reports_a_missing_bucket(store: Any) -> None:
     found = discover(Root("", "s3://missing/logs"), RemoteFileSystem("s3://missing/logs"))
-    assert [*map(str, found.problems)] == ['nothing found at "s3://missing/logs"']
+    assert [*map(str, found.problems)] == [
+        'cannot list "s3://missing/logs": there is no bucket "missing"'
+    ]
 
 
 def test_reports_wrong_credentials(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -356,9 +356,7 @@ class RemoteFileSystem:
             if not known.files:
                 self._check_bucket(root_key.partition("/")[0])
         except FileNotFoundError:
-            listing.problems.append(
-                Message.format("files.nothing_at", 'nothing found at "{url}"', url=root)
-            )
+            listing.problems.append(self._describe_missing(root))
             return listing
         except OSError as error:
             listing.add_problem(root, error)
@@ -380,6 +378,20 @@ class RemoteFileSystem:
             raise
         except OSError:
             pass  # not everybody who may read a folder may ask for the bucket
+
+    def _describe_missing(self, root: str) -> Message:
+        bucket = self._strip(root).partition("/")[0]
+        if root.partition("://")[0].lower() in EXTRAS:
+            try:
+                self._check_bucket(bucket)
+            except FileNotFoundError:
+                return Message.format(
+                    "files.no_bucket",
+                    'cannot list "{url}": there is no bucket "{bucket}"',
+                    url=root,
+                    bucket=bucket,
+                )
+        return Message.format("files.nothing_at", 'nothing found at "{url}"', url=root)
 
     def list_below(self, prefix: str) -> dict[str, FileStat]:
         fs, client = self._connection
