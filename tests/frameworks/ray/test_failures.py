@@ -19,6 +19,7 @@ import pytest
 
 from tests.frameworks.ray.conftest import OpenCluster
 from tests.index import logs
+from tests.index.cluster.test_equal_results import read_answer
 from tests.server.waiting import wait_until
 from tracklight.errors import TagNotFoundError
 from tracklight.index.cluster import (
@@ -175,7 +176,7 @@ def test_lost_nodes_and_head(
     monkeypatch.setenv("RAY_health_check_period_ms", "500")
     monkeypatch.setenv("RAY_health_check_timeout_ms", "2000")
     monkeypatch.setenv("RAY_health_check_failure_threshold", "3")
-    port = find_free_port()
+    port = get_free_port()
     monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
     flags = ("--no-cache", "--no-token", "--memory=64MB", "--cluster-shards=2")
     runs = [f"run-{number}" for number in range(8)]
@@ -187,8 +188,9 @@ def test_lost_nodes_and_head(
 
         def get_chart() -> bytes:
             response = client.post("/api/v1/scalars/query", json=keys)
-            assert response.status_code == 200
-            return response.content
+            status, content = read_answer(response)
+            assert status == 200
+            return content
 
         def get_problems() -> str:
             return client.get("/api/v1/status").text
