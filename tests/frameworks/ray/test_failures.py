@@ -167,10 +167,8 @@ def list_processes(node: Any) -> list[psutil.Process]:
     return [process, *process.children(recursive=True)]
 
 
-def test_lost_nodes_and_head(
-    logdir: Path, ray_address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A node is unreachable, another one is killed, and the head ends with all others."""
+def test_lost_nodes(logdir: Path, ray_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node is unreachable, and then another one is killed."""
     # Ray would wait for a minute until it gives an unreachable node up.
     monkeypatch.setenv("RAY_health_check_initial_delay_ms", "0")
     monkeypatch.setenv("RAY_health_check_period_ms", "500")
@@ -182,8 +180,7 @@ def test_lost_nodes_and_head(
     runs = [f"run-{number}" for number in range(8)]
     keys = {"runs": runs, "charts": [{"id": "0", "tags": ["loss"]}]}
     with ExitStack() as stack:
-        nodes = stack.enter_context(ExitStack())
-        cluster = nodes.enter_context(start_nodes(port, 2))
+        cluster = stack.enter_context(start_nodes(port, 2))
         client = stack.enter_context(serve(logdir, "--cluster=auto", "--cluster-timeout=5", *flags))
 
         def get_chart() -> bytes:
@@ -219,7 +216,4 @@ def test_lost_nodes_and_head(
             process.resume()
         cluster.add_node(num_cpus=2, object_store_memory=80 << 20)
         check_loss(lambda: cluster.remove_node(second, allow_graceful=False))
-        wait_until(is_complete, timeout_s=180)
-        check_loss(nodes.close)
-        nodes.enter_context(start_nodes(port, 1))
         wait_until(is_complete, timeout_s=180)
