@@ -169,7 +169,8 @@ def measure_model(quick: bool) -> Iterator[Row]:
         yield Row(
             f"… {kind} of {where}, first reading of {runs:,} runs of {_MODEL_TAGS} x "
             f"{_MODEL_STEPS} points in {shards} shards (model: {format_cost(expected)}, "
-            f"{format_cost(max(0.0, float(base)))} and {per_run} per run{' of the shard' * (process == 'shard')})",
+            f"{format_cost(max(0.0, float(base)))} and {per_run} per run"
+            f"{' of the shard' * (process == 'shard')})",
             format_cost(actual),
             must=f"within {_MAX_MODEL_ERROR:.0%} of the model",
             reached=bool(error <= _MAX_MODEL_ERROR),
