@@ -189,6 +189,18 @@ def median(const double[::1] value, int64_t before, int64_t after, double[::1] o
     free(window)
 
 
+cdef inline void put_column(
+    double[:, ::1] out, int64_t column, int64_t row, const double[::1] smooth,
+    const double[::1] value, double low, double high
+) noexcept nogil:
+    """Write a pixel column whose last finite value is at ``row``, if it has one."""
+    if row >= 0:
+        out[0, column] = smooth[row]
+        out[1, column] = value[row]
+        out[2, column] = low
+        out[3, column] = high
+
+
 def reduce(
     const double[::1] x,
     const double[::1] value,
@@ -196,21 +208,22 @@ def reduce(
     const double[::1] edges,
     double[:, ::1] out,
 ):
-    cdef int64_t i, column = 0, last = edges.shape[0] - 2
-    cdef double v, edge
+    cdef int64_t i, column = 0, row = -1, last = edges.shape[0] - 2
+    cdef double v, edge, low = NAN, high = NAN
     with nogil:
         out[:, :] = NAN
         edge = edges[1]
         for i in range(x.shape[0]):
-            while x[i] >= edge and column < last:
-                column += 1
-                edge = edges[column + 1]
+            if x[i] >= edge and column < last:
+                put_column(out, column, row, smooth, value, low, high)
+                row, low, high = -1, NAN, NAN
+                while x[i] >= edge and column < last:
+                    column += 1
+                    edge = edges[column + 1]
             v = value[i]
-            if not isfinite(v):
-                continue
-            out[0, column] = smooth[i]
-            out[1, column] = v
-            if not out[2, column] <= v:
-                out[2, column] = v
-            if not out[3, column] >= v:
-                out[3, column] = v
+            if isfinite(v):
+                row = i
+                # Comparisons with NaN are false, so the first value replaces it.
+                low = low if low <= v else v
+                high = high if high >= v else v
+        put_column(out, column, row, smooth, value, low, high)

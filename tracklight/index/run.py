@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from tracklight.errors import FormatError, TagNotFoundError
@@ -351,8 +352,7 @@ def _concatenate_values(pieces: Sequence[_Piece]) -> np.ndarray:
 # ---- overwritten points
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesPart:
+class SeriesPart(msgspec.Struct, frozen=True):
     """Rows of one series in one session of one file, or a restart without rows."""
 
     file: int
@@ -398,7 +398,8 @@ def mark_overwritten(parts: Sequence[SeriesPart]) -> Bool:
 
 def _mark_part(part: SeriesPart, floor: int) -> Bool:
     if part.is_increasing:
-        return part.step >= floor
+        is_before = not len(part.step) or part.step[-1] < floor
+        return np.zeros(len(part.step), np.bool_) if is_before else part.step >= floor
     lowest_after = np.empty_like(part.step)
     lowest_after[-1:] = floor
     np.minimum.accumulate(part.step[:0:-1], out=lowest_after[-2::-1])
@@ -415,7 +416,9 @@ def _get_floor(file: int, end: float, floors: dict[int, _RestartFloor]) -> int:
 
 
 def _lower_floor(floors: dict[int, _RestartFloor], part: SeriesPart, since: float) -> None:
-    step = int(part.step.min()) if len(part.step) else _NEVER
+    step = _NEVER
+    if len(part.step):
+        step = int(part.step[0] if part.is_increasing else part.step.min())
     if part.session_start is not None:
         step = min(step, part.session_start)
     floor = floors.get(part.file)

@@ -126,7 +126,7 @@ _BROKEN_LINK_ERRNOS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 class LocalFileSystem:
     """The file system of this machine; see `FileSystem`."""
 
-    read_sizes = ReadSizes(min_bytes=16 * 1024, initial_bytes=512 * 1024, max_bytes=8 * 1024 * 1024)
+    read_sizes = ReadSizes(min_bytes=16 << 10, initial_bytes=2 << 20, max_bytes=8 << 20)
 
     def list_files(
         self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]
