@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -221,8 +220,7 @@ MAX_DAMAGE_ENTRIES = 100
 RowsT = TypeVar("RowsT", Points, References)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockHeader:
+class BlockHeader(msgspec.Struct, frozen=True):
     """Summary of each series of a block, so that listings do not have to read any rows."""
 
     series: Int32
@@ -352,8 +350,7 @@ def merge_references(blocks: Sequence[References]) -> References:
     return References(plan.series, plan.starts, *_gather(blocks, REFERENCE_COLUMNS, plan))
 
 
-@dataclass(frozen=True, slots=True)
-class _MergePlan:
+class _MergePlan(msgspec.Struct, frozen=True):
     """How to reorder the pieces of several blocks; a piece is the rows of a series in a block."""
 
     order: Int64  # the pieces by series, and by block within a series
@@ -457,8 +454,7 @@ class FileSession:
         self.references: BlockList[References] = BlockList(merge_references)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRows:
+class SessionRows(msgspec.Struct, frozen=True):
     """The rows that a segment adds to one session of its file."""
 
     session: int
@@ -488,8 +484,7 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
     writer: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """What was read from a byte range of one file; its tags and sessions continue earlier ones."""
 
     origin: SegmentOrigin

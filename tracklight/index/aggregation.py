@@ -15,9 +15,9 @@ value from a value of that rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 
 from tracklight.index.downsampling import (
@@ -85,8 +85,7 @@ class CurveReduction(Protocol[PartT]):
 # ---- extents and grid
 
 
-@dataclass(frozen=True, slots=True)
-class CurveExtents:
+class CurveExtents(msgspec.Struct, frozen=True):
     """Numbers of points of many curves in a range, and the lowest and highest x of all."""
 
     points: Int64
@@ -94,8 +93,7 @@ class CurveExtents:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class MeasureCurves:
+class MeasureCurves(msgspec.Struct, frozen=True):
     """Measure ``count`` curves between ``start`` and ``stop``; None leaves an end open."""
 
     count: int
@@ -119,8 +117,7 @@ class MeasureCurves:
         return CurveExtents(points, low, max((part.high for part in parts), default=-np.inf))
 
 
-@dataclass(frozen=True, slots=True)
-class FindSampleGrid:
+class FindSampleGrid(msgspec.Struct, frozen=True):
     """Find at most ``max_points`` values of x for all curves."""
 
     start: float
@@ -142,8 +139,7 @@ class FindSampleGrid:
 # ---- statistics by group
 
 
-@dataclass(frozen=True, slots=True)
-class QuantileSketch:
+class QuantileSketch(msgspec.Struct, frozen=True):
     """Numbers of values in buckets: ``keys`` are sorted, with the column before the bucket."""
 
     keys: Int64
@@ -193,8 +189,7 @@ def _interpolate(quantile: float, count: Int32, get_value: Callable[[Int64], Flo
     return np.where(count > 0, low + (high - low) * (rank - below), np.nan)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupStatistics:
+class GroupStatistics(msgspec.Struct, frozen=True):
     """Statistics of the curves of one group at each value of the grid."""
 
     runs: int
@@ -227,8 +222,7 @@ class GroupStatistics:
         return _interpolate(quantile, self.count, lambda rank: ordered[rank, columns])
 
 
-@dataclass(frozen=True, slots=True)
-class ComputeStatistics:
+class ComputeStatistics(msgspec.Struct, frozen=True):
     """Resample curves on a grid, and compute statistics of each group.
 
     Args:

@@ -14,7 +14,6 @@ import numpy as np
 from tracklight.errors import Message, RunNotFoundError, UnavailableError
 from tracklight.index.aggregation import CurveReduction
 from tracklight.index.cache import DEFAULT_CACHE_BYTES, create_cache, find_cache_folder
-from tracklight.index.cluster import assign_runs
 from tracklight.index.series_query import SeriesQuery, View, apply
 from tracklight.index.shard import SeriesKey, Shard, ValueReader
 from tracklight.index.tags import merge_shared_tags
@@ -44,7 +43,7 @@ from tracklight.types import (
 )
 
 if TYPE_CHECKING:
-    # Few logs are on a cluster.
+    # Few logs are on a cluster. The package takes a while to import.
     from tracklight.index.cluster import ActorState
     from tracklight.index.cluster.connection import Cluster
     from tracklight.index.cluster.remote_shard import RemoteShard
@@ -539,7 +538,11 @@ class Catalog:
         """Assign all runs to shards and read what is new; return the names of changed runs."""
         sizes = {run: sum(file.stat.size for file in found) for run, found in self._runs.items()}
         old = self._shard_numbers or self._held_runs
-        new = assign_runs(sizes, old, len(self._shards))
+        new = dict.fromkeys(sizes, 0)
+        if len(self._shards) > 1:
+            from tracklight.index.cluster import assign_runs
+
+            new = assign_runs(sizes, old, len(self._shards))
         moved = {run: old[run] for run in new if old.get(run, new[run]) != new[run]}
         # A run that moves is read by its new shard before the old one gives it up.
         self._shard_numbers = {**new, **moved}

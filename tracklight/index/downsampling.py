@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from tracklight.index import loops
@@ -62,8 +62,7 @@ def get_point(curve: Curve, row: int) -> CurvePoint:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NearestPointView:
+class NearestPointView(msgspec.Struct, frozen=True):
     """Return the point nearest to ``x``; of two equally near ones, the first."""
 
     x: float
@@ -79,8 +78,7 @@ class NearestPointView:
         return min(candidates, key=lambda row: abs(float(curve.x[row]) - self.x))
 
 
-@dataclass(frozen=True, slots=True)
-class RangeStatsView:
+class RangeStatsView(msgspec.Struct, frozen=True):
     """Return statistics of the points with ``start <= x <= stop``; None if there are none."""
 
     start: float | None = None
@@ -119,8 +117,7 @@ class Extent(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class ExtentView:
+class ExtentView(msgspec.Struct, frozen=True):
     """Return the extent of the points with ``start <= x <= stop``."""
 
     start: float | None = None
@@ -167,8 +164,7 @@ class ResampledCurve(NamedTuple):
     equal to ``value`` if they were not requested."""
 
 
-@dataclass(frozen=True, slots=True)
-class SampleGridView:
+class SampleGridView(msgspec.Struct, frozen=True):
     """Return at most ``max_points`` values of x of a curve, evenly distributed over a range."""
 
     start: float
@@ -212,8 +208,7 @@ def _drop_repeats(x: Float64) -> Float64:
     return distinct
 
 
-@dataclass(frozen=True, slots=True)
-class ResampledView:
+class ResampledView(msgspec.Struct, frozen=True):
     """Interpolate the smoothed values of a curve linearly on a sorted, non-empty grid."""
 
     grid: Float64
@@ -289,8 +284,7 @@ class OverwrittenPart(NamedTuple):
     y: Float64
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """The line of a curve in a chart; all fields but ``columns`` describe the whole curve."""
 
     points: int
@@ -304,8 +298,7 @@ class Line:
     overwritten_parts: tuple[OverwrittenPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LineView:
+class LineView(msgspec.Struct, frozen=True):
     """Reduce a curve to the line of a chart."""
 
     edges: Float64
@@ -430,8 +423,7 @@ def _add_neighbors(rows: Rows, length: int) -> Rows:
 # ---- pixel columns
 
 
-@dataclass(frozen=True, slots=True)
-class PixelColumns:
+class PixelColumns(msgspec.Struct, frozen=True):
     """A curve in pixel columns; NaN for columns without a finite value."""
 
     smoothed: Float64

@@ -16,7 +16,6 @@ import struct
 import weakref
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -71,8 +70,7 @@ STACKED_COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class StackedHeaders:
+class StackedHeaders(msgspec.Struct, frozen=True):
     """The headers of many blocks, one row for each series of each block."""
 
     block: Int64

@@ -314,8 +314,7 @@ def _drop_and_sort(curve: Curve, *, is_metric: bool) -> Curve:
 # ---- curves
 
 
-@dataclass(frozen=True)
-class CurveStats:
+class CurveStats(msgspec.Struct, frozen=True):
     """Rows with the lowest and highest value, and the first rows with a non-finite value."""
 
     lowest: int | None
@@ -467,8 +466,7 @@ def _interpolate_previous(metric: Series, step: Int64) -> Float64:
 # ---- baselines
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(msgspec.Struct, frozen=True):
     """The curve that others are compared with; ``x`` increases and all values are finite."""
 
     x: Float64

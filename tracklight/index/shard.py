@@ -71,6 +71,10 @@ RunVersion = tuple[tuple[EventFile, int], ...]
 #: Up to this many items, a loop is faster than handing them over to threads.
 _MIN_PARALLEL_ITEMS = 16
 
+#: Only loops over points run in parallel. With fewer points in all, threads would mostly wait for
+#: the interpreter lock, and keep it from other requests.
+_MIN_PARALLEL_POINTS = 200_000
+
 #: Memory for results of queries, and how long they are kept after the last query.
 _MAX_RESULT_BYTES = 32 << 20
 _RESULT_IDLE_S = 60.0
@@ -259,9 +263,14 @@ class Shard:
     def _compute(self, keys: Sequence[SeriesKey], query: SeriesQuery, view: View[R]) -> list[R]:
         all_series = self.scalars(keys)
         metrics = self._get_axis_metrics(keys, query)
-        results = self._workers.map(
-            lambda series: apply(series, query, view, metrics.get(series.run)), all_series
-        )
+
+        def compute(series: Series) -> R:
+            return apply(series, query, view, metrics.get(series.run))
+
+        if sum(map(len, all_series)) < _MIN_PARALLEL_POINTS:
+            results = [compute(series) for series in all_series]
+        else:
+            results = self._workers.map(compute, all_series)
         release_pages()
         return results
 

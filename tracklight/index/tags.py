@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, repeat
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,8 +67,7 @@ def list_tags(run: RunIndex) -> tuple[TagInfo, ...]:
     return tuple(_TagLister(run).list_infos())
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesTable:
+class SeriesTable(msgspec.Struct, frozen=True):
     """A table with one row for each tag of a file."""
 
     count: Int64

@@ -24,11 +24,12 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
+
+import msgspec
 
 from tracklight.errors import LogError, UsageError, list_similar_names
 from tracklight.logdir.filesystem import FileHandle, FileStat, FileSystem, LocalFileSystem
@@ -46,8 +47,7 @@ _BACKSLASH_DRIVE = re.compile(r"[A-Za-z]:\\")
 _NAMED = re.compile(r"(?P<name>[^:/\\~]*):(?P<path>.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(msgspec.Struct, frozen=True):
     """A directory or URL that contains runs."""
 
     name: str

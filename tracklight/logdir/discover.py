@@ -28,11 +28,12 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from tracklight.errors import Message
 from tracklight.logdir import RunFilter, natural_key
@@ -138,8 +139,7 @@ class ListedCapture(NamedTuple):
     file: ListedFile
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(msgspec.Struct, frozen=True):
     """The runs and files below one root at one point in time."""
 
     #: In natural order. A run with only profiler captures or a debugger dump has no event files.
@@ -153,17 +153,17 @@ class Discovery:
     #: Targets of the symbolic links that were followed.
     linked: frozenset[str]
     #: Settings files in the directory of a run or above it; ``run`` is the name of that directory.
-    settings: list[DiscoveredFile] = field(default_factory=list)
+    settings: list[DiscoveredFile] = []
     #: Profiler captures by run and session.
-    captures: list[CaptureFile] = field(default_factory=list)
+    captures: list[CaptureFile] = []
     #: Tensor files and their companions; ``run`` as for settings files.
-    tensors: list[DiscoveredFile] = field(default_factory=list)
+    tensors: list[DiscoveredFile] = []
     #: Files of debugger dumps, by run and path.
-    debug_events: list[DebugEventFile] = field(default_factory=list)
+    debug_events: list[DebugEventFile] = []
     #: Files of evaluation folders; ``run`` as for settings files.
-    evaluations: list[DiscoveredFile] = field(default_factory=list)
+    evaluations: list[DiscoveredFile] = []
     #: Files with studies; ``run`` as for settings files.
-    studies: list[DiscoveredFile] = field(default_factory=list)
+    studies: list[DiscoveredFile] = []
 
 
 def discover(

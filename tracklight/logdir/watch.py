@@ -17,9 +17,9 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import TracebackType
 
+import msgspec
 from watchfiles import Change as Event
 from watchfiles import watch
 from watchfiles.main import FileChange
@@ -148,8 +148,7 @@ _MAX_FAILURES = 5
 WatchedPaths = Mapping[str, tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What may have changed; false if nothing did."""
 
     #: Event files that were written to. If one of them is unknown, its root has to be listed.
@@ -161,8 +160,7 @@ class Changes:
         return bool(self.files or self.roots)
 
 
-@dataclass(frozen=True, slots=True)
-class PollIntervals:
+class PollIntervals(msgspec.Struct, frozen=True):
     """After how many seconds without an event a root is listed again."""
 
     local_s: float = 5.0
