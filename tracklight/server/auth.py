@@ -27,6 +27,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache, partial
 from typing import Literal
 from urllib.parse import urlencode, urlsplit
 
@@ -423,6 +424,8 @@ class AccessMiddleware:
         self.policy = policy
         self._public_path = public_path
         self._authenticator = Authenticator(policy.tokens, policy.users)
+        # Most requests have the same Host header.
+        self._make_csp = lru_cache(maxsize=16)(partial(_make_csp, policy))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -430,7 +433,7 @@ class AccessMiddleware:
             return
         scope[READ_ONLY_KEY] = self.policy.read_only
         request = Request(scope)
-        csp = _CSP + " ".join(_iter_frame_ancestors(request, self.policy))
+        csp = self._make_csp(request.headers.get("host", ""))
 
         async def send_with_headers(message: ASGIMessage) -> None:
             if message["type"] == "http.response.start":
@@ -494,12 +497,15 @@ def get_route_path(scope: Scope) -> str:
     return path.removeprefix(scope.get("root_path", ""))
 
 
-def _iter_frame_ancestors(request: Request, policy: AccessPolicy) -> Iterable[str]:
+def _make_csp(policy: AccessPolicy, host: str) -> str:
+    return _CSP + " ".join(_iter_frame_ancestors(policy, host))
+
+
+def _iter_frame_ancestors(policy: AccessPolicy, host: str) -> Iterable[str]:
     """Yield the origins that may embed the page: notebooks on other ports, and those allowed."""
-    name = _parse_hostname(request.headers.get("host", ""))
-    for host in sorted({"localhost", "127.0.0.1", name}):
-        if _HOSTNAME.fullmatch(host):
-            yield from (f"http://{host}:*", f"https://{host}:*")
+    for name in sorted({"localhost", "127.0.0.1", _parse_hostname(host)}):
+        if _HOSTNAME.fullmatch(name):
+            yield from (f"http://{name}:*", f"https://{name}:*")
     yield from (f"https://{proxy}" for proxy in sorted(policy.trusted_hosts))
     yield from sorted(policy.embed_origins)
 

@@ -173,8 +173,9 @@ class _SharedResponses:
         if etag is not None and etag in request.headers.get("if-none-match", ""):
             return _set_etag(Response(status_code=304), etag)
         names = ("accept", "accept-encoding", "range")
-        url, headers = request.url, (request.headers.get(name) for name in names)
-        key = hash_key(str([state, url.path, url.query, *headers]), body.decode("latin-1"))
+        scope, headers = request.scope, (request.headers.get(name) for name in names)
+        url = scope["path"], scope["query_string"]
+        key = hash_key(str([state, *url, *headers]), body.decode("latin-1"))
         response = self._cache.find(key)
         if response is None:
             pending = self._pending.get(key)
