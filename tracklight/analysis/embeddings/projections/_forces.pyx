@@ -289,10 +289,14 @@ def run_umap_epoch(
     cdef int32_t head, tail
     cdef int axis, sample, dimensions = <int>layout.shape[1]
     cdef double square, power, force, step
+    cdef double position[3]
+    cdef double moved[3]
     if min(heads.shape[0], tails.shape[0], periods.shape[0], next_epochs.shape[0]) != heads.shape[0]:
         raise ValueError("columns of edges must have the same length")
     if random_state.shape[0] != 1 or not random_state[0] or not 0 < points < 1 << 31:
         raise ValueError("the random state must not be 0, and there must be points")
+    if dimensions > 3:
+        raise ValueError("layouts have two or three dimensions")
     with nogil:
         for pair in range(heads.shape[0]):
             if next_epochs[pair] > epoch:
@@ -309,15 +313,19 @@ def run_umap_epoch(
                     step = rate * clip(force * (layout[head, axis] - layout[tail, axis]))
                     layout[head, axis] += step
                     layout[tail, axis] -= step
+            # All samples repel the same position, so that the processor computes them in parallel.
+            for axis in range(dimensions):
+                position[axis] = layout[head, axis]
+                moved[axis] = 0
             for sample in range(negative_samples):
                 tail = <int32_t>((next_random(&random_state[0]) >> 32) * <uint64_t>points >> 32)
                 square = 0
                 for axis in range(dimensions):
-                    square += (layout[head, axis] - layout[tail, axis]) ** 2
+                    square += (position[axis] - layout[tail, axis]) ** 2
                 if square == 0:
                     continue
                 force = 2 * b / ((0.001 + square) * (1 + a * powf(<float>square, <float>b)))
                 for axis in range(dimensions):
-                    layout[head, axis] += rate * clip(
-                        force * (layout[head, axis] - layout[tail, axis])
-                    )
+                    moved[axis] += clip(force * (position[axis] - layout[tail, axis]))
+            for axis in range(dimensions):
+                layout[head, axis] += rate * moved[axis]
