@@ -82,6 +82,8 @@ MEASURES = {
 #: Run only if they are named: they take many minutes, and one starts Ray clusters.
 LONG = {
     "projector": projector.measure,
+    "tsne": projector.measure_tsne,
+    "umap": projector.measure_umap,
     "debugger": debugger.measure,
     "soak": screen.soak,
     "cluster": cluster.measure,
@@ -95,7 +97,13 @@ def main() -> None:
         "--only", nargs="+", choices=[*MEASURES, *LONG], metavar="NAME", default=[*MEASURES]
     )
     parser.add_argument("--quick", action="store_true", help="small logs: does it run at all?")
-    parser.add_argument("--growth", action="store_true", help="fit how figures grow with the log")
+    parser.add_argument(
+        "--growth",
+        nargs="*",
+        choices=growth.DIMENSIONS,
+        metavar="DIMENSION",
+        help=f"fit how figures grow with {', '.join(growth.DIMENSIONS)}, or some of them",
+    )
     parser.add_argument(
         "--update", action="store_true", help="replace these rows of the results and the READMEs"
     )
@@ -104,8 +112,8 @@ def main() -> None:
     # As an installation of the package does. Programs that cannot write bytecode would otherwise
     # compile every module again when they start.
     compileall.compile_dir(str(Path(tracklight.__file__).parent), quiet=1, workers=0)
-    if options.growth:
-        return growth.main(options.quick)
+    if options.growth is not None:
+        return growth.main(options.growth, options.quick)
     rows: dict[str, list[Row]] = {}
     taken_s: dict[str, float] = {}
     skipped: list[str] = []

@@ -2,15 +2,18 @@
 
 Three decades of points, runs, tags and viewers are measured: reading the log in a new process,
 memory of the server, a query of one chart, the page until its first chart, and the wait of many
-viewers. Times are the best of several, since other programs only add to them. For each, the
-exponent over the last decade is printed: 1 is linear growth, 0 means that the size does not matter.
-The plot in ``docs/growth.svg`` is drawn from the same figures.
+viewers. ``--growth runs tags`` measures only some of them. Times are the best of several, since
+other programs only add to them. For each, the exponent over the last decade is printed: 1 is linear
+growth, 0 means that the size does not matter.
+
+The figures are recorded in ``results.json``; its page has the table, and ``docs/growth.svg`` the
+plot.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser
@@ -21,7 +24,7 @@ from benchmarks.make_logs import Scalars, get_scalars
 from benchmarks.page import OUR_CHART
 from benchmarks.probe import read_log
 from benchmarks.read import warm_page_cache
-from benchmarks.report import Figure, Growth, describe_machine, fit_growth
+from benchmarks.report import Figure, Growth, fit_growth, update_growth
 from benchmarks.viewers import measure_load, wait_until_read
 from benchmarks.website import Website
 
@@ -34,32 +37,46 @@ SHAPES = {
 }
 VIEWERS = (1, 10, 100, 1_000)
 VIEWED = Scalars(100, 10, 100)
+DIMENSIONS = (*SHAPES, "viewers")
+CPU_SHARE = "processor time of the server per second"
+_GRAY = "#808080"
+_COLORS = {
+    "read": "#2f81d6",
+    "chart query": "#d9662b",
+    "page": "#3f9b5f",
+    "memory": "#9a6bd0",
+    "chart query, 99 % within": "#d9662b",
+    CPU_SHARE: "#2f81d6",
+}
 _REPEATS = 3
 _VIEWING_S = 12.0
 #: Connecting many viewers takes a part of the time.
 _CONNECTED_PER_S = 50
 
 
-def main(quick: bool) -> None:
-    """Measure, print the table and draw the plot."""
+def main(dimensions: Sequence[str], quick: bool) -> None:
+    """Measure, print the table, and record it unless it is a quick run."""
     began = time.monotonic()
-    growths = fit_growth([*_measure(quick)])
-    print(f"\n{describe_machine()}\n")
-    print("| measured | figures | exponent |\n| --- | --- | --- |")
-    print("\n".join(map(str, growths)))
+    figures: list[Figure] = []
+    for by in dimensions or DIMENSIONS:
+        figures += _measure_viewers(quick) if by == "viewers" else _measure_logs(by, quick)
+    print("\n| measured | figures | exponent |\n| --- | --- | --- |")
+    print("\n".join(map(str, fit_growth(figures))))
     print(f"\nmeasured in {(time.monotonic() - began) / 60:.1f} min")
     if not quick:
-        draw(growths, PLOT)
+        draw(fit_growth(update_growth(figures)), PLOT)
 
 
-def _measure(quick: bool) -> Iterator[Figure]:
+def _measure_logs(by: str, quick: bool) -> Iterator[Figure]:
     with start_chromium() as browser:
-        for by, shapes in SHAPES.items():
-            for shape in shapes[:2] if quick else shapes:
-                size = shape.points if by == "points" else getattr(shape, by)
-                print(f"measuring {size:,} {by} …", flush=True)
-                for what, value in _measure_log(shape, browser):
-                    yield Figure(by, size, what, value)
+        for shape in SHAPES[by][:2] if quick else SHAPES[by]:
+            size = shape.points if by == "points" else getattr(shape, by)
+            print(f"measuring {size:,} {by} …", flush=True)
+            for what, value in _measure_log(shape, browser):
+                yield Figure(by, size, what, value)
+
+
+def _measure_viewers(quick: bool) -> Iterator[Figure]:
     for count in VIEWERS[:2] if quick else VIEWERS:
         print(f"measuring {count:,} viewers …", flush=True)
         try:
@@ -69,7 +86,7 @@ def _measure(quick: bool) -> Iterator[Figure]:
             print(f"  failed: {error}", flush=True)
             continue
         yield Figure("viewers", count, "chart query, 99 % within", load.get_percentile(99))
-        yield Figure("viewers", count, "processor time of the server per second", load.cpu_share)
+        yield Figure("viewers", count, CPU_SHARE, load.cpu_share)
 
 
 def _measure_log(shape: Scalars, browser: Browser) -> Iterator[tuple[str, float]]:
@@ -95,20 +112,30 @@ def _time_page(browser: Browser, site: Website) -> float:
 
 
 def draw(growths: list[Growth], path: Path) -> None:
-    """Draw all figures with logarithmic axes, one panel per dimension."""
+    """Draw all figures with logarithmic axes: a column per dimension, times above memory."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Plot
 
-    mpl.rcParams["svg.hashsalt"] = "growth"
     dimensions = [*dict.fromkeys(growth.by for growth in growths)]
-    plot = Plot(figsize=(11, 3.4), layout="constrained")
-    panels = plot.subplots(1, len(dimensions), squeeze=False)[0]
-    for panel, by in zip(panels, dimensions, strict=True):
-        for growth in growths:
-            if growth.by == by:
-                unit = "MiB" if growth.what == "memory" else "s"
-                panel.loglog(growth.sizes, growth.values, "o-", label=f"{growth.what} ({unit})")
-        panel.set_xlabel(by)
-        panel.grid(alpha=0.3)
-        panel.legend(fontsize="x-small")
-    plot.savefig(path, metadata={"Date": None})
+    # Text stays text, and its gray is readable on white and on black.
+    style = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _GRAY)
+    style |= {"axes.edgecolor": _GRAY, "svg.fonttype": "none", "svg.hashsalt": "growth"}
+    with mpl.rc_context(style):
+        plot = Plot(figsize=(11, 6), layout="constrained")
+        panels = plot.subplots(2, len(dimensions), squeeze=False, sharex="col", sharey="row")
+        for by, (upper, lower) in zip(dimensions, panels.T, strict=True):
+            for growth in growths:
+                if growth.by == by:
+                    panel = lower if growth.what == "memory" else upper
+                    label = f"{growth.what}: {growth.exponent:.2f}"
+                    color = _COLORS[growth.what]
+                    panel.loglog(growth.sizes, growth.values, "o-", label=label, color=color)
+            lower.set_xlabel(by)
+            for panel in (upper, lower):
+                panel.grid(alpha=0.3)
+                panel.patch.set_alpha(0)
+                if panel.lines:
+                    panel.legend(fontsize="small", framealpha=0)
+        panels[0, 0].set_ylabel("seconds")
+        panels[1, 0].set_ylabel("memory of the server, MiB")
+        plot.savefig(path, transparent=True, metadata={"Date": None})

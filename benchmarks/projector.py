@@ -61,7 +61,6 @@ _WATCH_FRAMES = """() => {
 
 def measure(quick: bool) -> Iterator[Row]:
     yield from _compare_tsne(1000 if quick else 10_000)
-    yield from _lay_out_many(2000 if quick else 100_000)
     yield from _show_many(20_000 if quick else 1_000_000)
     yield from _pan_tiles(2_100_000 if quick else 10_000_000)
 
@@ -84,17 +83,22 @@ def _compare_tsne(count: int) -> Iterator[Row]:
     )
 
 
-def _lay_out_many(count: int) -> Iterator[Row]:
+def measure_umap(quick: bool) -> Iterator[Row]:
+    yield _lay_out_many("UMAP", 2000 if quick else 100_000, _load_umap_learn)
+
+
+def measure_tsne(quick: bool) -> Iterator[Row]:
+    yield _lay_out_many("t-SNE", 2000 if quick else 100_000, _load_open_tsne)
+
+
+def _lay_out_many(name: str, count: int, load_peer: Callable[[], Peer]) -> Row:
+    vectors = make_vectors(count)
     with tempfile.TemporaryDirectory() as folder:
-        write_vectors(Path(folder), make_vectors(count))
+        write_vectors(Path(folder), vectors)
         with board.start_tracklight(Path(folder)) as site:
-            for name, method, peer in (
-                ("UMAP", {"type": "umap"}, _load_umap_learn),
-                ("t-SNE", {"type": "tsne"}, _load_open_tsne),
-            ):
-                taken_s, trust = _time_layout(site, method)
-                what = f"{name} of {count:,} x {_DIMENSIONS} (trustworthiness {trust:.3f})"
-                yield _compare_layout(what, taken_s, trust, make_vectors(count), peer)
+            taken_s, trust = _time_layout(site, {"type": name.replace("-", "").lower()})
+    what = f"{name} of {count:,} x {_DIMENSIONS} (trustworthiness {trust:.3f})"
+    return _compare_layout(what, taken_s, trust, vectors, load_peer)
 
 
 def _compare_layout(

@@ -173,12 +173,15 @@ def describe_machine() -> str:
 
 def make_run(rows: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
     """Describe one run of the benchmarks: the machine, and the rows of each measure."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {
-        "machine": describe_machine(),
-        "load_average": load,
+        **_describe_conditions(),
         "rows": [row.to_json(measure) for measure, group in rows.items() for row in group],
     }
+
+
+def _describe_conditions() -> dict[str, Any]:
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {"machine": describe_machine(), "load_average": load}
 
 
 def write_json(path: Path, run: Mapping[str, Any]) -> None:
@@ -193,6 +196,27 @@ def update_results(run: Mapping[str, Any]) -> None:
     RESULTS.write_text(format_results(results), encoding="utf-8")
 
 
+def update_growth(figures: Sequence[Figure]) -> list[Figure]:
+    """Replace the recorded figures of the same dimensions; return all that are recorded."""
+    results = json.loads(RESULTS_JSON.read_text("utf-8"))
+    growth = results.setdefault("growth", {})
+    for by in dict.fromkeys(figure.by for figure in figures):
+        own = [list(figure[1:]) for figure in figures if figure.by == by]
+        growth[by] = {**_describe_conditions(), "figures": own}
+    _write(RESULTS_JSON, results)
+    RESULTS.write_text(format_results(results), encoding="utf-8")
+    return list_figures(results)
+
+
+def list_figures(results: Mapping[str, Any]) -> list[Figure]:
+    """Return the figures of growth that are recorded in the results."""
+    return [
+        Figure(by, *cells)
+        for by, recorded in results.get("growth", {}).items()
+        for cells in recorded["figures"]
+    ]
+
+
 def merge_run(results: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, Any]:
     """Return the results with a run added; older rows of the same measures are dropped."""
     measures = {row["measure"] for row in run["rows"]}
@@ -200,21 +224,34 @@ def merge_run(results: Mapping[str, Any], run: Mapping[str, Any]) -> dict[str, A
         {**old, "rows": [row for row in old["rows"] if row["measure"] not in measures]}
         for old in results["runs"]
     ]
-    return {"runs": [*(old for old in kept if old["rows"]), run]}
+    return {**results, "runs": [*(old for old in kept if old["rows"]), run]}
 
 
 def format_results(results: Mapping[str, Any]) -> str:
     """Write the page with all rows, one table for each run."""
     parts = [_INTRODUCTION]
     for run in results["runs"]:
-        load = run["load_average"]
         parts.append(f"## {run['machine'].partition(',')[0]}")
-        parts.append(run["machine"] + ("" if load is None else f"; load average {load:.1f}"))
+        parts.append(_format_conditions(run))
         if run.get("note"):
             parts.append(run["note"])
         cells = (tuple(map(_format_cell, _get_cells(row))) for row in run["rows"])
         parts.append(_format_cells(cells))
+    if results.get("growth"):
+        parts.append(_format_growth(results))
     return "\n\n".join(parts) + "\n"
+
+
+def _format_growth(results: Mapping[str, Any]) -> str:
+    conditions = (f"- {by}: {_format_conditions(it)}" for by, it in results["growth"].items())
+    lines = ["| measured | figures by size | exponent |", "| --- | --- | --- |"]
+    rows = map(str, fit_growth(list_figures(results)))
+    return "\n\n".join(["## Growth", "\n".join(conditions), "\n".join([*lines, *rows])])
+
+
+def _format_conditions(run: Mapping[str, Any]) -> str:
+    load = run["load_average"]
+    return str(run["machine"]) + ("" if load is None else f"; load average {load:.1f}")
 
 
 def _get_cells(row: Mapping[str, Any]) -> tuple[str, ...]:

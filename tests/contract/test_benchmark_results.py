@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from benchmarks.compare import iter_regressions
-from benchmarks.report import Figure, Row, Timing, fit_growth, format_results, merge_run
+from benchmarks.report import (
+    Figure,
+    Row,
+    Timing,
+    fit_growth,
+    format_results,
+    list_figures,
+    merge_run,
+)
 from tools import write_readme_table
 
 
@@ -86,6 +94,20 @@ def test_page_of_results_has_a_table_per_run() -> None:
     text = format_results({"runs": [make_run("search", row)]})
     assert "2026-11-15, a laptop; load average 0.5" in text
     assert "| search for a\\|b | 1 s |  | 2x | under 2 s | reached |" in text
+
+
+def test_run_keeps_the_figures_of_growth() -> None:
+    growth = {"runs": {"machine": "a laptop", "load_average": 0.5, "figures": [[10, "read", 1.0]]}}
+    merged = merge_run({"runs": [], "growth": growth}, make_run("cold", Row("a", "1 s")))
+    assert list_figures(merged) == [Figure("runs", 10, "read", 1.0)]
+
+
+def test_page_of_results_has_the_figures_of_growth() -> None:
+    figures = [[10, "memory", 50.0], [100, "memory", 100.0]]
+    growth = {"runs": {"machine": "a laptop", "load_average": 0.5, "figures": figures}}
+    text = format_results({"runs": [], "growth": growth})
+    assert "- runs: a laptop; load average 0.5" in text
+    assert "| memory by runs | 50 MiB, 100 MiB | 0.30 |" in text
 
 
 @pytest.mark.parametrize(
