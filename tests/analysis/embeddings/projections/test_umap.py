@@ -117,3 +117,29 @@ def test_kernel_rejects_arrays_that_do_not_fit() -> None:
         KERNEL.run_umap_epoch(
             layout, ends, ends, periods, periods, 1.0, 1.0, 1.0, 1.0, 5, random_state * 0
         )
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the kernel is not built")
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("spread", [1e-6, 1.0, 1e3])
+def test_kernel_repels_from_random_points(dimensions: int, spread: float) -> None:
+    assert KERNEL is not None
+    a, b, rate, samples = 1.577, 0.895, 0.7, 20
+    layout = spread * np.random.default_rng(1).standard_normal((50, dimensions))
+    before, state = layout.copy(), 7
+    forces = np.zeros(dimensions)
+    for _ in range(samples):  # xorshift64*
+        state ^= state >> 12
+        state ^= state << 25 & 2**64 - 1
+        state ^= state >> 27
+        other = (state * 2685821657736338717 % 2**64 >> 32) * len(layout) >> 32
+        difference = before[0] - before[other]
+        square = float(difference @ difference)
+        force = 2 * b / ((0.001 + square) * (1 + a * square**b)) * difference
+        forces += np.clip(force, -4, 4)
+    # Both ends of the edge are the same point, so they do not attract each other.
+    ends, due = np.zeros(1, np.int32), np.ones(1)
+    random_state = np.array([7], np.uint64)
+    KERNEL.run_umap_epoch(layout, ends, ends, due, due, 1.0, rate, a, b, samples, random_state)
+    np.testing.assert_allclose(layout[0] - before[0], rate * forces, rtol=1e-4, atol=1e-7)
+    np.testing.assert_array_equal(layout[1:], before[1:])

@@ -10,6 +10,15 @@ from libc.math cimport powf
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
 
+cdef extern from "repulsion.h":
+    enum:
+        MAX_SAMPLES
+
+    void tl_repel(
+        const double *layout, int dimensions, const int32_t *points, int count,
+        const double *position, float a, float b, double *moved
+    ) nogil
+
 #: At this depth, the points of a node are so close that they count as one.
 cdef enum:
     MAX_DEPTH = 48
@@ -287,8 +296,9 @@ def run_umap_epoch(
     """
     cdef int64_t pair, points = layout.shape[0]
     cdef int32_t head, tail
-    cdef int axis, sample, dimensions = <int>layout.shape[1]
+    cdef int axis, index, sample, count, dimensions = <int>layout.shape[1]
     cdef double square, power, force, step
+    cdef int32_t samples[MAX_SAMPLES]
     cdef double position[3]
     cdef double moved[3]
     if min(heads.shape[0], tails.shape[0], periods.shape[0], next_epochs.shape[0]) != heads.shape[0]:
@@ -313,19 +323,17 @@ def run_umap_epoch(
                     step = rate * clip(force * (layout[head, axis] - layout[tail, axis]))
                     layout[head, axis] += step
                     layout[tail, axis] -= step
-            # All samples repel the same position, so that the processor computes them in parallel.
             for axis in range(dimensions):
                 position[axis] = layout[head, axis]
                 moved[axis] = 0
-            for sample in range(negative_samples):
-                tail = <int32_t>((next_random(&random_state[0]) >> 32) * <uint64_t>points >> 32)
-                square = 0
-                for axis in range(dimensions):
-                    square += (position[axis] - layout[tail, axis]) ** 2
-                if square == 0:
-                    continue
-                force = 2 * b / ((0.001 + square) * (1 + a * powf(<float>square, <float>b)))
-                for axis in range(dimensions):
-                    moved[axis] += clip(force * (position[axis] - layout[tail, axis]))
+            sample = 0
+            while sample < negative_samples:
+                count = min(negative_samples - sample, MAX_SAMPLES)
+                for index in range(count):
+                    samples[index] = <int32_t>(
+                        (next_random(&random_state[0]) >> 32) * <uint64_t>points >> 32
+                    )
+                tl_repel(&layout[0, 0], dimensions, samples, count, position, a, b, moved)
+                sample += count
             for axis in range(dimensions):
                 layout[head, axis] += rate * moved[axis]
