@@ -31,3 +31,37 @@ test('labels do not overlap, however wide the letters of the font are', () => {
       expect(isBeside || Math.abs(one.y - other.y) >= 10).toBe(true);
     }
 });
+
+test('a label is beside the straight part of an edge, not on a curve or another edge', () => {
+  const long = {
+    ...makeEdge('far', 0),
+    route: [
+      { x: 0, y: 0 },
+      { x: 80, y: 40 },
+      { x: 80, y: 80 },
+      { x: 80, y: 120 },
+      { x: 0, y: 160 },
+    ],
+  };
+  const [label] = placeEdgeLabels([long], [], (text) => text.length * LETTER_PX);
+  expect(label).toMatchObject({ isBesideEdge: true, y: 80 });
+  expect(label?.x).toBeGreaterThan(80);
+
+  const crossed = {
+    ...makeEdge('b', 0),
+    route: [
+      { x: 0, y: 0 },
+      { x: 0, y: 200 },
+    ],
+  };
+  const other = makeEdge('c', 0);
+  const crossing = {
+    ...{ ...other, edge: { ...other.edge, label: '' } },
+    route: [
+      { x: -100, y: 100 },
+      { x: 100, y: 100 },
+    ],
+  };
+  const [moved] = placeEdgeLabels([crossed, crossing], [], (text) => text.length * LETTER_PX);
+  expect(Math.abs((moved?.y ?? 100) - 100)).toBeGreaterThan(5);
+});

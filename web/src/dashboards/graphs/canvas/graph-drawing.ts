@@ -26,6 +26,8 @@ const MIN_NODE_WIDTH_PX = 64;
 const MAX_NODE_WIDTH_PX = 210;
 const NODE_PADDING_PX = 12;
 const CHEVRON_WIDTH_PX = 12;
+/** Between the name and the size of an expanded group. */
+export const TITLE_GAP_PX = 6;
 const ONE_LINE_HEIGHT_PX = 28;
 const TWO_LINE_HEIGHT_PX = 40;
 
@@ -110,11 +112,23 @@ export function toNestedGraph(
     id: node.id,
     ...measureNode(node, measureText),
     isAuxiliary: group?.auxiliaryIds.has(node.id) ?? false,
-    content: groups.has(node.id) ? toNestedGraph(node.id, groups, measureText) : null,
+    content: groups.has(node.id)
+      ? {
+          ...toNestedGraph(node.id, groups, measureText),
+          titleWidth: measureTitle(node, measureText),
+        }
+      : null,
   }));
   const edges =
     group?.edges.map(({ source, target, portKey }) => ({ source, target, portKey })) ?? [];
   return { id, nodes, edges };
+}
+
+/** Return the width of the title of an expanded group, at most that of a collapsed node. */
+function measureTitle(node: GraphNode, measureText: Renderer['measureText']): number {
+  const name = measureText(node.label, { size: NAME_SIZE, bold: true }) + CHEVRON_WIDTH_PX;
+  const subtitle = measureText(nodeSubtitle(node), { size: SUBTITLE_SIZE });
+  return Math.min(MAX_NODE_WIDTH_PX, name) + TITLE_GAP_PX + subtitle + 2 * NODE_PADDING_PX;
 }
 
 const NO_STUBS: EdgeStubs = { inputs: [], outputs: [] };
@@ -226,12 +240,16 @@ export interface EdgeLabel extends LayoutPoint {
 const LABEL_GAP_PX = 5;
 /** Free space around a label, in total. */
 const LABEL_SPACE = { width: 16, height: 8 };
-/** Positions along the longest segment of an edge, the preferred one first. */
+/** Positions along a segment of an edge, the preferred one first. */
 const LABEL_POSITIONS = [0.5, 0.38, 0.62, 0.26, 0.74];
+/** A straight segment that is shorter has no room for a label. */
+const MIN_STRAIGHT_PX = 20;
+/** Distance between the points of an edge that labels of other edges keep clear of. */
+const SAMPLE_STEP_PX = 8;
 
 /**
  * Place the labels of edges, the largest tensors first. Labels do not touch each other or nodes;
- * one without a free position is left out.
+ * one without a free position is left out. Other edges are crossed only if there is no other place.
  */
 export function placeEdgeLabels(
   edges: readonly DrawnEdge[],
@@ -247,14 +265,27 @@ export function placeEdgeLabels(
   const labels: EdgeLabel[] = [];
   const occupied = new BoxIndex();
   for (const node of nodes) occupied.add(node);
+  const lines = new BoxIndex();
+  for (const { id, route } of edges)
+    for (const point of sampleRoute(route)) lines.add({ ...point, width: 1, height: 1 }, id);
   const isRepeated = makeRepetitionTest(labeled);
   for (const edge of labeled) {
     if (isRepeated(edge)) continue;
     const width = measureText(edge.edge.label, { size: EDGE_LABEL_SIZE });
-    const label = findLabelPosition(edge, width, occupied);
+    const label = findLabelPosition(edge, width, occupied, lines);
     if (label) labels.push(label);
   }
   return labels;
+}
+
+/** Yield points of an edge, close enough to each other that no label fits in between. */
+function* sampleRoute(route: readonly LayoutPoint[]): Generator<LayoutPoint> {
+  for (const segment of listSegments(route)) {
+    const { start, end } = segment;
+    const length = Math.hypot(end.x - start.x, end.y - start.y);
+    const count = Math.max(1, Math.ceil(length / SAMPLE_STEP_PX));
+    for (let index = 0; index <= count; index++) yield getSegmentPoint(segment, index / count);
+  }
 }
 
 /** Of more equal labels at one side of a node, only the first is shown. */
@@ -280,19 +311,20 @@ function makeRepetitionTest(edges: readonly DrawnEdge[]): (edge: DrawnEdge) => b
 /** Boxes by horizontal bands, to find those that overlap another one. */
 class BoxIndex {
   static readonly #BAND_PX = 64;
-  readonly #bands = new Map<number, Box[]>();
+  readonly #bands = new Map<number, { readonly box: Box; readonly owner: string }[]>();
 
-  add(box: Box): void {
+  add(box: Box, owner = ''): void {
     for (const band of BoxIndex.#listBands(box)) {
       const boxes = this.#bands.get(band);
-      if (boxes) boxes.push(box);
-      else this.#bands.set(band, [box]);
+      if (boxes) boxes.push({ box, owner });
+      else this.#bands.set(band, [{ box, owner }]);
     }
   }
 
-  overlaps(box: Box): boolean {
+  /** Return whether a box overlaps one of another owner. */
+  overlaps(box: Box, owner?: string): boolean {
     return BoxIndex.#listBands(box).some((band) =>
-      this.#bands.get(band)?.some((other) => boxesOverlap(box, other)),
+      this.#bands.get(band)?.some((other) => other.owner !== owner && boxesOverlap(box, other.box)),
     );
   }
 
@@ -307,27 +339,35 @@ function findLabelPosition(
   { id, edge, route }: DrawnEdge,
   width: number,
   occupied: BoxIndex,
+  lines: BoxIndex,
 ): EdgeLabel | null {
-  const segment = findLongestSegment(route);
-  if (!segment) return null;
-  const { start, end } = segment;
-  const isBesideEdge = Math.abs(end.x - start.x) < 1;
-  const shift = isBesideEdge ? LABEL_GAP_PX + edgeWidth(edge.elementCount) / 2 : 0;
-  for (const position of LABEL_POSITIONS) {
-    const x = start.x + (end.x - start.x) * easeInOut(position) + shift;
-    const y = start.y + (end.y - start.y) * position;
-    const center = { x: isBesideEdge ? x + width / 2 : x, y };
-    const height = EDGE_LABEL_SIZE;
-    const space = {
-      ...center,
-      width: width + LABEL_SPACE.width,
-      height: height + LABEL_SPACE.height,
-    };
-    if (occupied.overlaps(space)) continue;
-    occupied.add({ ...center, width, height });
-    return { id, x, y, text: edge.label, isBesideEdge };
+  let crossing: EdgeLabel | null = null;
+  for (const segment of listLabelSegments(route)) {
+    const isBesideEdge = isVertical(segment);
+    const shift = isBesideEdge ? LABEL_GAP_PX + edgeWidth(edge.elementCount) / 2 : 0;
+    for (const position of LABEL_POSITIONS) {
+      const point = getSegmentPoint(segment, position);
+      const label = { id, x: point.x + shift, y: point.y, text: edge.label, isBesideEdge };
+      const box = getLabelBox(label, width);
+      const space = {
+        ...box,
+        width: box.width + LABEL_SPACE.width,
+        height: box.height + LABEL_SPACE.height,
+      };
+      if (occupied.overlaps(space)) continue;
+      if (!lines.overlaps(box, id)) {
+        occupied.add(box);
+        return label;
+      }
+      crossing ??= label;
+    }
   }
-  return null;
+  if (crossing) occupied.add(getLabelBox(crossing, width));
+  return crossing;
+}
+
+function getLabelBox({ x, y, isBesideEdge }: EdgeLabel, width: number): Box {
+  return { x: isBesideEdge ? x + width / 2 : x, y, width, height: EDGE_LABEL_SIZE };
 }
 
 interface RouteSegment {
@@ -335,13 +375,37 @@ interface RouteSegment {
   readonly end: LayoutPoint;
 }
 
-function findLongestSegment(route: readonly LayoutPoint[]): RouteSegment | undefined {
-  const segments = route
-    .slice(1)
-    .map((end, index): RouteSegment => ({ start: route[index] ?? end, end }));
+const isVertical = ({ start, end }: RouteSegment): boolean => Math.abs(end.x - start.x) < 1;
+
+/** Return the segments of an edge; vertical ones that continue each other are one. */
+function listSegments(route: readonly LayoutPoint[]): RouteSegment[] {
+  const segments: RouteSegment[] = [];
+  for (const [index, end] of route.slice(1).entries()) {
+    const segment = { start: route[index] ?? end, end };
+    const last = segments.at(-1);
+    if (last && isVertical(last) && isVertical(segment))
+      segments[segments.length - 1] = { start: last.start, end };
+    else segments.push(segment);
+  }
+  return segments;
+}
+
+/** Return the segments where a label can be: vertical ones before curves, the longest first. */
+function listLabelSegments(route: readonly LayoutPoint[]): RouteSegment[] {
   const getLength = ({ start, end }: RouteSegment): number =>
     Math.hypot(end.x - start.x, end.y - start.y);
-  return segments.sort((a, b) => getLength(b) - getLength(a))[0];
+  const isRoomy = (segment: RouteSegment): boolean =>
+    isVertical(segment) && getLength(segment) >= MIN_STRAIGHT_PX;
+  return listSegments(route).sort(
+    (a, b) => Number(isRoomy(b)) - Number(isRoomy(a)) || getLength(b) - getLength(a),
+  );
+}
+
+function getSegmentPoint({ start, end }: RouteSegment, position: number): LayoutPoint {
+  return {
+    x: start.x + (end.x - start.x) * easeInOut(position),
+    y: start.y + (end.y - start.y) * position,
+  };
 }
 
 /** The course of a curve across the direction of the layout, from 0 to 1. */

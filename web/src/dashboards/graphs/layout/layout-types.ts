@@ -78,6 +78,8 @@ export interface NestedEdge {
 
 export interface NestedGraph {
   readonly id: string;
+  /** The group is at least this wide if edges lead down. */
+  readonly titleWidth?: number;
   readonly nodes: readonly NestedNode[];
   readonly edges: readonly NestedEdge[];
 }

@@ -192,6 +192,16 @@ test('the content of a group is inside it and comes after it', () => {
   }
 });
 
+test('a group is as wide as its title, with the content in the middle', () => {
+  const [a, b, c] = makeNestedGraph(true).nodes;
+  const content = b?.content ? { ...b.content, titleWidth: 400 } : null;
+  const root = { ...makeNestedGraph(true), nodes: [a, b && { ...b, content }, c] as NestedNode[] };
+  const layout = layoutNestedGraph(root, 'down');
+  expect(getNode(layout, 'b').width).toBe(400);
+  expect(getNode(layout, 'b/1').x).toBe(getNode(layout, 'b').x);
+  expect(getRoute(layout, '', 0).at(-1)).toEqual(getRoute(layout, 'b', 1)[0]);
+});
+
 test('an edge into a group continues inside at the same point', () => {
   for (const direction of ['down', 'right'] as const) {
     const layout = layoutNestedGraph(makeNestedGraph(true), direction);

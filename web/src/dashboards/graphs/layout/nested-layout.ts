@@ -56,9 +56,13 @@ function layoutGroup(graph: NestedGraph, direction: Direction): GroupLayout {
     edges,
   });
   const layout = isDown ? level : transposeLayout(level);
-  const origin = getContentOrigin(input, direction);
+  const corner = getContentOrigin(input, direction);
+  const narrow = getGroupExtent(input, layout, corner, direction);
+  // To the right, ports are on the left and right border, which must not move.
+  const missing = isDown ? Math.max(0, (graph.titleWidth ?? 0) - narrow.width) : 0;
+  const origin = { x: corner.x + missing / 2, y: corner.y };
+  const extent = { ...narrow, width: narrow.width + missing };
   const placed = placeNodes(graph, input, layout, origin);
-  const extent = getGroupExtent(input, layout, origin, direction);
   const size = placeAuxiliaryNodes(graph, sizes, extent, placed.centers);
   return { ...placed, graph, sizes, contents, ...size };
 }
