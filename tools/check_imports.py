@@ -4,7 +4,8 @@ The unit of the tables is a *layer*: a folder or module directly below ``trackli
 ``web/src/``). Each row lists the layers that one layer may import. Imports inside functions count
 too. Modules must not import each other in a cycle; on the page, type-only and lazy imports count.
 The Python package must also have at most `MAX_LEVELS` layers on top of each other, and at most
-`MAX_MODULES` modules in a package.
+`MAX_MODULES` modules in a package. Files of the page in unrelated folders must have different
+names, and there are at most `MAX_WEB_FILES`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ PACKAGE = "tracklight"
 MAX_LEVELS = 9
 MAX_MODULES = 15
 MAX_LAYERS = 24
+#: Without tests and generated files.
+MAX_WEB_FILES = 649
+
+#: Names that files of several dashboards have.
+SHARED_WEB_NAMES = ("View", "query", "schemas")
 
 #: Layers that every other layer may import.
 COMMON = ("errors", "types", "util")
@@ -271,6 +277,29 @@ def find_web_cycle(sources: Path) -> list[str] | None:
     return _find_cycle(graph)
 
 
+def list_web_file_violations(sources: Path) -> list[str]:
+    """Return a message for each two files of unrelated folders with one name, and for too many.
+
+    `table.ts`, `table.svelte.ts` and `table.test.ts` have the same name. A folder is related to
+    those below it.
+    """
+    tests = sorted(path for path in sources.rglob("*.test.ts"))
+    files = [path for path in sorted(sources.rglob("*")) if path.is_file() and path not in tests]
+    files = [path for path in files if path.relative_to(sources).parts[0] != "catalog"]
+    violations = []
+    if len(files) > MAX_WEB_FILES:
+        violations.append(f"{sources}: {len(files)} files, at most {MAX_WEB_FILES}")
+    by_name: dict[str, Path] = {}
+    for path in [*files, *tests]:
+        name = path.name.partition(".")[0]
+        other = by_name.setdefault(name, path)
+        folders = (path.parent, other.parent)
+        is_related = any(one.is_relative_to(two) for one, two in (folders, folders[::-1]))
+        if not is_related and name not in SHARED_WEB_NAMES:
+            violations.append(f"{path}: has the name of {other}")
+    return violations
+
+
 def _list_web_files(sources: Path) -> list[str]:
     paths = [*sources.rglob("*.ts"), *sources.rglob("*.svelte")]
     return sorted(path.relative_to(sources).as_posix() for path in paths)
@@ -300,6 +329,7 @@ def main() -> None:
         ),
         *list_violations(iter_web_imports(ROOT / "web" / "src"), WEB),
         *list_size_violations(package),
+        *list_web_file_violations(ROOT / "web" / "src"),
     ]
     for cycle in (find_module_cycle(package), find_web_cycle(ROOT / "web" / "src")):
         if cycle:

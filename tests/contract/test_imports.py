@@ -20,6 +20,7 @@ from tools.check_imports import (
     iter_web_imports,
     list_size_violations,
     list_violations,
+    list_web_file_violations,
 )
 
 WriteFile = Callable[[str, str], Path]
@@ -112,6 +113,20 @@ def test_reports_an_import_cycle(write_file: WriteFile) -> None:
         "tracklight.formats.b",
         "tracklight.formats.a",
     ]
+
+
+def test_names_of_the_page_are_unique() -> None:
+    assert list_web_file_violations(check_imports.ROOT / "web" / "src") == []
+
+
+def test_reports_files_of_the_page_with_one_name(tmp_path: Path) -> None:
+    names = ("a/axes.ts", "a/b/axes.test.ts", "a/query.ts", "c/query.ts", "c/axes.svelte.ts")
+    for name in (*names, "catalog/axes.ts"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (message,) = list_web_file_violations(tmp_path)
+    assert message.endswith("c/axes.svelte.ts: has the name of " + str(tmp_path / "a/axes.ts"))
 
 
 def test_counts_levels() -> None:

@@ -87,15 +87,24 @@ def write_long_names(logdir: Path) -> None:
 
 long_names = board_fixture(write_long_names, "module", TAB)
 
-#: Return what is wrong with truncated names: parts that are cut without an ellipsis, and names
-#: without any visible text at their end.
+#: Return what is wrong with truncated names: parts that are cut or left out without an ellipsis,
+#: and names without any visible text at their end.
 FIND_FAULTY_NAMES = """names => names.flatMap((name) => {
   const row = name.getBoundingClientRect();
+  const lines = name.querySelector('.lines');
+  const isVisible = ({ top, bottom }) => top < row.bottom - 1 && bottom > row.top + 1;
+  const parts = [...lines.children].filter((part) => isVisible(part.getBoundingClientRect()));
+  // The last line has the end of the whole name, as content of a pseudo-element.
+  const { textOverflow } = getComputedStyle(lines, '::after');
+  if (parts.length === 0) {
+    const isLast = Math.abs(lines.getBoundingClientRect().bottom - row.bottom) < 1;
+    const hasName = textOverflow === 'ellipsis' && lines.dataset.text === name.textContent;
+    return isLast && hasName ? [] : [`not visible: ${name.textContent}`];
+  }
   const faults = [];
-  for (const part of name.children) {
+  if (parts.length < lines.children.length) faults.push(`left out: ${name.textContent}`);
+  for (const part of parts) {
     const box = part.getBoundingClientRect();
-    // Wrapped to the hidden second line.
-    if (box.top >= row.bottom - 1) continue;
     const range = document.createRange();
     range.selectNodeContents(part);
     const text = range.getBoundingClientRect();
@@ -104,7 +113,7 @@ FIND_FAULTY_NAMES = """names => names.flatMap((name) => {
     if (isCut && textOverflow !== 'ellipsis') faults.push(`no ellipsis: ${name.textContent}`);
     if (isCut && box.width < 1.5 * parseFloat(fontSize))
       faults.push(`no space for an ellipsis: ${name.textContent}`);
-    if (part === name.lastElementChild && text.right > row.right + 1)
+    if (part === lines.lastElementChild && text.right > row.right + 1)
       faults.push(`cut at the end: ${name.textContent}`);
   }
   return faults;
