@@ -25,7 +25,7 @@ export default defineConfig({
     // Relative imports do not work in a module that the kernel sends.
     rollupOptions: { output: { inlineDynamicImports: true } },
     lib: {
-      entry: 'src/notebook/index.ts',
+      entry: 'src/notebook/widget.ts',
       formats: ['es'],
       fileName: 'chart',
       cssFileName: 'chart',

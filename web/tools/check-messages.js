@@ -2,8 +2,8 @@
  * Check the messages of the page: `node tools/check-messages.js`.
  *
  * - Every English message has a translation with the same arguments in every locale.
- * - No visible string is inline in the folders listed in `DONE`.
- * - No message is unused, in namespaces whose folders are all done.
+ * - No visible string is inline.
+ * - No message is unused.
  * - The messages of a dashboard are only used by that dashboard.
  * - A message with arguments is called.
  *
@@ -18,37 +18,8 @@ import { findVisibleStrings } from './visible-strings.js';
 
 const WEB = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Folders and files without inline strings. */
-const DONE = [
-  'src/api',
-  'src/cards',
-  'src/charts',
-  'src/components',
-  'src/dashboards/audio',
-  'src/dashboards/custom_scalars',
-  'src/dashboards/debugger',
-  'src/dashboards/fairness',
-  'src/dashboards/histograms',
-  'src/dashboards/hparams',
-  'src/dashboards/images',
-  'src/dashboards/mesh',
-  'src/dashboards/graphs',
-  'src/dashboards/overview',
-  'src/dashboards/profile',
-  'src/dashboards/scalars',
-  'src/dashboards/what_if',
-  'src/dashboards/workspaces',
-  'src/dashboards/pr_curves',
-  'src/dashboards/text',
-  'src/dashboards/projector',
-  'src/i18n',
-  'src/lib',
-  'src/notebook',
-  'src/plugin',
-  'src/scalar-cards',
-  'src/shell',
-  'src/state',
-];
+/** Folders without inline strings. */
+const DONE = ['src'];
 
 const WORKSPACE_CARDS = 'src/dashboards/workspaces/kinds';
 
@@ -69,8 +40,9 @@ const USERS = {
   run_table: ['src/dashboards/run_table', WORKSPACE_CARDS],
 };
 
-/** Generated code, tests, and the component gallery, which is not part of the page. */
-const NOT_CHECKED = /\.test\.ts$|^src\/(catalog|gallery)\/|^src\/api\/schemas\.ts$/;
+/** Generated code, tests, Python to copy, and the component gallery, which is not part of the page. */
+const NOT_CHECKED =
+  /\.test\.ts$|^src\/(catalog|gallery)\/|^src\/api\/schemas\.ts$|^src\/dashboards\/examples\.ts$/;
 
 const CATALOG_IMPORT = /import \* as (\w+) from '[./]+\/catalog\/(\w+)'/g;
 const KEY = /^[a-z][A-Za-z0-9]*$/;

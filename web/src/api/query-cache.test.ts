@@ -7,9 +7,8 @@ import {
   defineQuery,
   type ObserveOptions,
   type QueryDefinition,
-  type QueryState,
 } from './query-definition';
-import { QueryObserver } from './create-query.svelte';
+import { type Query, QueryObserver } from './create-query.svelte';
 import { FakeTransport, settle } from './query-test-tools';
 
 let transport: FakeTransport;
@@ -77,6 +76,14 @@ const oneAtATime = {
 const refusal = (status: number, retryAfterS: number | null = null): ServerError =>
   new ServerError({ message: 'refused', hint: '' }, status, retryAfterS);
 
+type QueryState<Data> = Pick<Query<Data>, 'data' | 'error' | 'status' | 'isStale'> & {
+  readonly bug?: unknown;
+};
+
+function readState<Data>({ data, error, status, isStale }: Query<Data>): QueryState<Data> {
+  return { data, error, status, isStale };
+}
+
 interface Watched<Request, Data> {
   state: QueryState<Data>;
   readonly seen: QueryState<Data>[];
@@ -91,18 +98,19 @@ function watch<Request, Data>(
   options: ObserveOptions<Request> = {},
 ): Watched<Request, Data> {
   const seen: QueryState<Data>[] = [];
-  const observer = new QueryObserver<Request, Data>(
-    cache,
-    definition,
-    (state) => seen.push(state),
-    options,
+  const observer = new QueryObserver<Request, Data>(cache, definition, options, (query) =>
+    seen.push(readState(query)),
   );
   const act = (change: () => void): Promise<void> => (change(), settle());
   observer.setRequest(request);
   return {
     seen,
-    get state() {
-      return seen.at(-1) as QueryState<Data>;
+    get state(): QueryState<Data> {
+      try {
+        return readState(observer);
+      } catch (bug) {
+        return { data: undefined, error: null, status: 'idle', isStale: false, bug };
+      }
     },
     set: (next) => act(() => observer.setRequest(next)),
     retry: () => act(() => observer.retry()),
@@ -338,7 +346,7 @@ test('nothing is sent after dispose', async () => {
   cache.dispose();
   expect(transport.get().signal.aborted).toBe(true);
   await one.set({ name: 'b' });
-  cache.markLog();
+  cache.revisions.markLog();
   await advance(60_000);
   expect(transport.sent).toHaveLength(1);
 });
@@ -349,7 +357,7 @@ test('stale data stays until a refresh replaces it', async () => {
   const one = watch(plain, { name: 'a' });
   await settle();
   await transport.get().respond('A');
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await advance(1000);
   expect(one.state).toMatchObject({ data: 'A', status: 'refreshing' });
   await transport.get().respond('B');
@@ -362,10 +370,10 @@ test('only changes of the runs in question matter', async () => {
   watch(batched, { view: { runs: ['r'] }, tag: 'a' });
   await settle();
   await transport.get().respond({ a: '1' });
-  cache.markRuns(['other']);
+  cache.revisions.markRuns(['other']);
   await advance(5000);
   expect(transport.sent).toHaveLength(1);
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await advance(5000);
   expect(transport.sent).toHaveLength(2);
 });
@@ -373,7 +381,7 @@ test('only changes of the runs in question matter', async () => {
 test('what changes while a request is in flight is fetched again', async () => {
   watch(plain, { name: 'a' });
   await settle();
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await transport.get().respond('A');
   await advance(1000);
   expect(transport.sent).toHaveLength(2);
@@ -387,14 +395,14 @@ test('immutable data is never refreshed, events refresh only their own', async (
   watch(notes, { name: 'a' });
   await settle();
   for (const request of transport.sent) await request.respond('A');
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await advance(5000);
   expect(transport.sent).toHaveLength(2);
-  cache.markEvent('notes');
+  cache.revisions.markEvent('notes');
   await settle();
   expect(transport.sent.map(({ path }) => path).slice(2)).toEqual(['api/v1/demo/notes?name=a']);
   await transport.get().respond('B');
-  cache.markLog();
+  cache.revisions.markLog();
   await advance(5000);
   expect(transport.sent.map(({ path }) => path).slice(3)).toEqual(['api/v1/demo/notes?name=a']);
 });
@@ -406,7 +414,7 @@ test('a change of all runs does not concern what events report', async () => {
   watch(notes, { name: 'a' });
   await settle();
   for (const request of transport.sent) await request.respond('A');
-  cache.markRuns(null);
+  cache.revisions.markRuns(null);
   await advance(5000);
   expect(transport.sent.map(({ path }) => path).slice(2)).toEqual([transport.get(0).path]);
 });
@@ -416,7 +424,7 @@ test('the pause between refreshes grows with the duration of requests', async ()
   await settle();
   await advance(600);
   await transport.get().respond('A');
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await advance(2900);
   expect(transport.sent).toHaveLength(1);
   await advance(200);
@@ -429,7 +437,7 @@ test('a request for something new does not wait for the pause', async () => {
   await settle();
   await advance(600);
   await transport.get().respond({ a: '1' });
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   watch(batched, { view, tag: 'b' });
   await settle();
   expect(tagsOf()).toEqual(['b']);
@@ -444,10 +452,10 @@ test('every entry gets its refresh although the log changes all the time', async
   await settle();
   await respond();
   await respond();
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await advance(250);
   expect(tagsOf()).toEqual(['a', 'b', 'c']);
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await respond();
   // The second half of the same wave, although the first half is stale again.
   expect(tagsOf()).toEqual(['d', 'e']);
@@ -462,7 +470,7 @@ test('without observers nothing is refreshed', async () => {
   await settle();
   await transport.get().respond('A');
   await one.leave();
-  cache.markLog();
+  cache.revisions.markLog();
   await advance(60_000);
   expect(transport.sent).toHaveLength(1);
   // Stale data is shown at once and replaced.
@@ -477,7 +485,7 @@ test('while paused, only new data is fetched', async () => {
   await settle();
   await transport.get().respond('A');
   cache.setPaused(true);
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await advance(60_000);
   expect(transport.sent).toHaveLength(1);
   watch(plain, { name: 'b' });
@@ -504,7 +512,7 @@ test('incremental responses are merged', async () => {
   const one = watch(rows, {});
   await settle();
   await transport.get().respond({ revision: 7, rows: ['a'] });
-  cache.markLog();
+  cache.revisions.markLog();
   await advance(1000);
   expect(transport.get().path).toBe('api/v1/demo/rows?since=7');
   await transport.get().respond({ revision: 8, rows: ['b'] });
@@ -627,7 +635,7 @@ test('data stays when the server becomes unreachable', async () => {
   const one = watch(plain, { name: 'a' });
   await settle();
   await transport.get().respond('A');
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await advance(1000);
   await transport.get().fail(new NetworkError());
   expect(one.state).toMatchObject({ data: 'A', status: 'ready' });
@@ -668,7 +676,7 @@ test('errors are not cached: a revision, retry() or a new observer fetch again',
   const one = watch(plain, { name: 'a' });
   await settle();
   await transport.get().fail(refusal(400));
-  cache.markRuns(['r']);
+  cache.revisions.markRuns(['r']);
   await advance(1000);
   await transport.get().fail(refusal(400));
   await one.retry();
@@ -704,10 +712,10 @@ test('a programming error is reported and the queue continues', async () => {
   await settle();
   await transport.get().respond({});
   expect(bugs).toEqual([expect.any(TypeError)]);
-  expect(one.state.bug?.error).toBeInstanceOf(TypeError);
+  expect(one.state.bug).toBeInstanceOf(TypeError);
   expect(one.state.error).toBeNull();
   await transport.get().respond({ name: 'b' });
-  expect(two.state).toMatchObject({ data: 'B', bug: null });
+  expect(two.state).toMatchObject({ data: 'B', error: null });
 });
 
 test('exceptions in join, split and the transport fail their batch only', async () => {
@@ -715,11 +723,11 @@ test('exceptions in join, split and the transport fail their batch only', async 
   const one = watch(batched, { view, tag: 'a' });
   await settle();
   await transport.get().respond(null);
-  expect(one.state.bug?.error).toBeInstanceOf(TypeError);
+  expect(one.state.bug).toBeInstanceOf(TypeError);
   const two = watch(batched, { view, tag: 'b' });
   await settle();
   await transport.get().fail(new RangeError('decoding'));
-  expect(two.state.bug?.error).toBeInstanceOf(RangeError);
+  expect(two.state.bug).toBeInstanceOf(RangeError);
   expect(bugs).toHaveLength(2);
   await expect(cache.fetch(batched, { view, tag: 'b' })).rejects.toBeInstanceOf(RangeError);
 });
@@ -841,8 +849,8 @@ test('exceptions in callbacks of a definition do not stop its queue', async () =
   await transport.get().respond(null);
   await transport.get().fail(refusal(404));
   await transport.get().respond('C');
-  expect(one?.state.bug?.error).toBeInstanceOf(TypeError);
-  expect(two?.state.bug?.error).toBeInstanceOf(RangeError);
+  expect(one?.state.bug).toBeInstanceOf(TypeError);
+  expect(two?.state.bug).toBeInstanceOf(RangeError);
   expect(three?.state.data).toBe('C');
   expect(bugs).toHaveLength(2);
 });
@@ -882,7 +890,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
         await known.leave();
         watchers.delete(id);
       } else if (action === 1) await known.set({ name: String(pick(12)) });
-      else if (action === 2) cache.markRuns(['r']);
+      else if (action === 2) cache.revisions.markRuns(['r']);
       if (pick(3) === 0) await advance(pick(3));
       if (pick(3) === 0) await respondToSome(0.5);
     }

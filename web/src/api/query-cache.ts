@@ -2,34 +2,35 @@ import {
   Connection,
   getRetryDelayMs,
   NetworkError,
-  QueryError,
+  type QueryError,
   ServerError,
   TOO_MANY_REQUESTS,
 } from './errors';
-import {
-  type AnyDefinition,
-  type Priority,
-  type QueryDefinition,
-  type RequestOf,
-  type ResponseOf,
-  type RouteName,
+import type {
+  AnyDefinition,
+  Priority,
+  QueryDefinition,
+  RequestOf,
+  ResponseOf,
+  RouteName,
 } from './query-definition';
 import {
-  type Entry,
-  EntryTable,
+  Entry,
   type Flight,
-  type Group,
+  Group,
   NEVER,
+  PRIORITIES,
+  Revisions,
   type Watcher,
 } from './query-entries';
 import { makeWireRequest, type Transport } from './transport';
 
 /** A browser allows six connections per server. Requests of lower priority leave some of them free. */
 const MAX_IN_FLIGHT: Readonly<Record<Priority, number>> = { high: 6, normal: 5, low: 2 };
-const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const DEFAULT_MIN_REFRESH_MS = 1000;
 /** A slow log is polled less often: the pause is this many times the duration of the last request. */
 const PAUSE_FACTOR = 5;
+const MAX_SHARED_IDS = 256;
 
 export interface CacheOptions {
   readonly transport: Transport;
@@ -45,12 +46,17 @@ export interface CacheOptions {
  */
 export class QueryCache {
   readonly transport: Transport;
-  readonly #afterPaint: () => Promise<unknown>;
-  readonly #entries = new EntryTable();
+  /** Mark here what has changed; observed data is fetched again. */
+  readonly revisions = new Revisions(() => this.#schedule());
+  readonly #afterPaint: (() => Promise<unknown>) | undefined;
+  readonly #groups = new Map<AnyDefinition, Group>();
   /** In the order of subscription: cards subscribe from top to bottom. */
   readonly #watched = new Set<Entry>();
   readonly #flights = new Set<Flight>();
   readonly #connection = new Connection();
+  readonly #sharedIds = new WeakMap<object, number>();
+  readonly #idsByText = new Map<string, number>();
+  #idCount = 0;
   #isPaused = false;
   #isDisposed = false;
   #isFlushScheduled = false;
@@ -58,7 +64,11 @@ export class QueryCache {
 
   constructor({ transport, afterPaint }: CacheOptions) {
     this.transport = transport;
-    this.#afterPaint = afterPaint ?? (() => Promise.resolve());
+    this.#afterPaint = afterPaint;
+  }
+
+  supports(route: string): boolean {
+    return this.transport.supports(route);
   }
 
   // ---- Reading
@@ -72,39 +82,32 @@ export class QueryCache {
   fetch<Request, Data>(
     definition: QueryDefinition<Request, Data>,
     request: Request,
-    { signal, priority }: { signal?: AbortSignal; priority?: Priority } = {},
+    { signal, priority = definition.priority ?? 'normal' }: FetchOptions = {},
   ): Promise<Data> {
     return new Promise((resolve, reject) => {
       let isAttempted = false;
-      const finish = (): void => {
+      const finish = (settle: () => void): void => {
         signal?.removeEventListener('abort', abort);
         this.release(entry, watcher);
+        settle();
       };
-      const abort = (): void => {
-        finish();
-        reject(signal?.reason as Error);
+      const abort = (): void => finish(() => reject(signal?.reason as Error));
+      const onChange = (): void => {
+        // A lost connection from before the call is no reason to reject: this is another attempt.
+        isAttempted ||= entry.flight !== null;
+        const lost = isAttempted && !entry.flight ? this.getError(entry) : null;
+        const failure = entry.failure ?? (lost && { error: lost });
+        if (failure) finish(() => reject(failure.error as Error));
+        else if (!entry.flight && this.#isFresh(entry)) finish(() => resolve(entry.data as Data));
       };
-      const watcher: Watcher = {
-        priority: priority ?? definition.priority ?? 'normal',
-        onChange: () => {
-          // An error from before the call is no reason to reject: this is another attempt.
-          isAttempted ||= entry.flight !== null;
-          const hasFailed = isAttempted && entry.flight === null;
-          const error =
-            entry.bug?.error ?? entry.error ?? (hasFailed ? this.getError(entry) : null);
-          if (error === null && (entry.flight || !this.#entries.isFresh(entry))) return;
-          finish();
-          if (error === null) resolve(entry.data as Data);
-          else reject(error as Error);
-        },
-      };
+      const watcher = { priority, onChange };
       const entry = this.acquire(definition, request, watcher);
       if (signal?.aborted) return abort();
       signal?.addEventListener('abort', abort);
       // While updates are paused a stale entry would not be fetched.
-      if (!this.#entries.isFresh(entry) && !entry.flight) entry.revision = NEVER;
-      if (this.#connection.error !== null && watcher.priority !== 'low') this.reconnect();
-      watcher.onChange(entry);
+      if (!this.#isFresh(entry) && !entry.flight) entry.revision = NEVER;
+      if (this.#connection.error !== null && priority !== 'low') this.reconnect();
+      onChange();
     });
   }
 
@@ -113,20 +116,13 @@ export class QueryCache {
     definition: QueryDefinition<Request, Data>,
     request: Request,
   ): Data | undefined {
-    return this.#entries.find(definition, request)?.data as Data | undefined;
+    const entries = this.#groups.get(definition)?.entries;
+    return entries?.get(this.makeKey(definition, request))?.data as Data | undefined;
   }
 
   /** Fetch what will probably be needed; failures are reported to whoever needs it then. */
-  prefetch<Request, Data>(
-    definition: QueryDefinition<Request, Data>,
-    request: Request,
-    priority: Priority = 'low',
-  ): void {
-    this.fetch(definition, request, { priority }).catch(() => undefined);
-  }
-
-  supports(route: string): boolean {
-    return this.transport.supports(route);
+  prefetch<Request, Data>(definition: QueryDefinition<Request, Data>, request: Request): void {
+    this.fetch(definition, request, { priority: 'low' }).catch(() => undefined);
   }
 
   // ---- Writing
@@ -135,7 +131,7 @@ export class QueryCache {
   async mutate<Name extends RouteName>(
     route: Name,
     request: RequestOf<Name>,
-    { signal = new AbortController().signal }: { signal?: AbortSignal } = {},
+    signal = new AbortController().signal,
   ): Promise<ResponseOf<Name>> {
     const wire = { ...makeWireRequest(route, request), isMutation: true };
     return (await this.transport.send(wire, signal)) as ResponseOf<Name>;
@@ -147,37 +143,20 @@ export class QueryCache {
     request: Request,
     data: Data,
   ): void {
-    const entry = this.#entries.get(definition, request);
+    const entry = this.#getEntry(definition, request);
     if (entry.flight) this.#abort(entry.flight);
-    this.#entries.store(entry, data, this.#entries.getRevision(entry));
-    this.#notify(entry);
+    entry.store(data, this.#getRevision(entry));
+    entry.notify();
     this.#schedule();
   }
 
   /** Mark all entries of a definition as stale, and fetch again those in use. */
   invalidate(definition: AnyDefinition): void {
-    for (const entry of this.#entries.list(definition)) {
+    for (const entry of this.#groups.get(definition)?.entries.values() ?? []) {
       entry.revision = NEVER;
       // A response under way was computed before the change.
       if (entry.flight) this.#abort(entry.flight);
     }
-    this.#schedule();
-  }
-
-  // ---- Changes of the log and of the connection
-
-  markRuns(names: Iterable<string> | null): void {
-    this.#entries.revisions.markRuns(names);
-    this.#schedule();
-  }
-
-  markLog(): void {
-    this.#entries.revisions.markLog();
-    this.#schedule();
-  }
-
-  markEvent(name: string): void {
-    this.#entries.revisions.markEvent(name);
     this.#schedule();
   }
 
@@ -198,19 +177,17 @@ export class QueryCache {
     clearTimeout(this.#timer);
     for (const flight of [...this.#flights]) this.#abort(flight);
     this.#watched.clear();
-    this.#entries.clear();
+    this.#groups.clear();
   }
 
   // ---- For observers
 
   acquire(definition: AnyDefinition, request: unknown, watcher: Watcher): Entry {
-    const entry = this.#entries.get(definition, request);
-    if (entry.watchers.size === 0) {
-      // Another attempt: an error is not worth keeping.
-      if (entry.error || entry.bug) [entry.error, entry.bug, entry.revision] = [null, null, NEVER];
-      this.#watched.add(entry);
-    }
+    const entry = this.#getEntry(definition, request);
+    // Another attempt: an error is not worth keeping.
+    if (entry.watchers.size === 0 && entry.failure) entry.reset();
     entry.watchers.add(watcher);
+    this.#watched.add(entry);
     this.#schedule();
     return entry;
   }
@@ -222,21 +199,60 @@ export class QueryCache {
     const { flight } = entry;
     // A card that is moved on the page is removed and added again at once.
     if (flight) setTimeout(() => this.#abortIfUnused(flight));
-    this.#entries.evict(entry.group);
+    entry.group.evict();
   }
 
   retry(entry: Entry): void {
-    [entry.error, entry.bug, entry.revision, entry.notBefore] = [null, null, NEVER, 0];
-    this.#notify(entry);
+    entry.reset();
+    entry.notify();
     this.reconnect();
   }
 
-  makeKey(definition: AnyDefinition, request: unknown): string {
-    return this.#entries.makeKey(definition, request);
+  /** Large parts of requests that many keys share are replaced by a number. */
+  makeKey({ batch }: AnyDefinition, request: unknown): string {
+    if (!batch) return JSON.stringify(request);
+    return `${this.#getSharedId(batch.shared(request))} ${JSON.stringify(batch.item(request))}`;
   }
 
   getError(entry: Entry): QueryError | null {
-    return entry.error ?? (this.#entries.isFresh(entry) ? null : this.#connection.error);
+    return entry.error ?? (this.#isFresh(entry) ? null : this.#connection.error);
+  }
+
+  // ---- Entries
+
+  /** Return the entry of a request, which is created if necessary, as the most recently used. */
+  #getEntry(definition: AnyDefinition, request: unknown): Entry {
+    const group = this.#groups.get(definition) ?? new Group(definition);
+    this.#groups.set(definition, group);
+    const { batch } = definition;
+    const key = this.makeKey(definition, request);
+    const sharedId = batch ? this.#getSharedId(batch.shared(request)) : 0;
+    const entry = group.entries.get(key) ?? new Entry(group, request, sharedId);
+    group.entries.delete(key);
+    group.entries.set(key, entry);
+    return entry;
+  }
+
+  /** Return the same number for equal objects. */
+  #getSharedId(shared: object): number {
+    const known = this.#sharedIds.get(shared);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(shared);
+    const id = this.#idsByText.get(text) ?? this.#idCount++;
+    // A forgotten text only means that an entry is fetched again.
+    if (this.#idsByText.size >= MAX_SHARED_IDS) this.#idsByText.clear();
+    this.#idsByText.set(text, id);
+    this.#sharedIds.set(shared, id);
+    return id;
+  }
+
+  #getRevision({ group, request }: Entry): number {
+    const { scope } = group.definition;
+    return this.revisions.get(typeof scope === 'function' ? scope(request) : scope);
+  }
+
+  #isFresh(entry: Entry): boolean {
+    return entry.revision !== NEVER && entry.revision === this.#getRevision(entry);
   }
 
   // ---- Scheduling
@@ -262,10 +278,9 @@ export class QueryCache {
       else wakeAt = Math.min(wakeAt, dueAt);
     }
     for (const priority of PRIORITIES) {
-      const own = due.filter((entry) => getPriority(entry) === priority);
-      for (const entry of own) {
+      for (const entry of due.filter((one) => one.priority === priority)) {
         if (!entry.flight && this.#canSend(entry.group, priority)) {
-          this.#send(this.#pickBatch(entry, due), now);
+          this.#send(pickBatch(entry, due), now);
         }
       }
     }
@@ -278,41 +293,22 @@ export class QueryCache {
     if (flight) return Infinity;
     if (revision === NEVER) return notBefore;
     const nextPoll = Math.max(pollAt, notBefore);
-    if (this.#isPaused || this.#entries.isFresh(entry)) return nextPoll;
+    if (this.#isPaused || this.#isFresh(entry)) return nextPoll;
     const isNext = attemptedAt < group.waveStart;
     return Math.min(nextPoll, Math.max(notBefore, isNext ? 0 : group.restUntil));
   }
 
   #canSend({ definition, inFlight }: Group, priority: Priority): boolean {
-    if (this.#connection.isProbing) return false;
-    if (this.#flights.size >= MAX_IN_FLIGHT[priority]) return false;
-    return inFlight < (definition.batch ? 1 : Infinity);
-  }
-
-  #pickBatch(first: Entry, due: readonly Entry[]): Entry[] {
-    const { group, sharedId, request } = first;
-    const { batch } = group.definition;
-    if (!batch || first.isAlone) return [first];
-    const limit = (group.isFirst ? batch.firstItems : undefined) ?? batch.maxItems;
-    const size = typeof limit === 'number' ? limit : limit(request);
-    const others = due.filter(
-      (entry) =>
-        entry !== first &&
-        entry.group === group &&
-        entry.sharedId === sharedId &&
-        !entry.flight &&
-        !entry.isAlone,
-    );
-    return [first, ...others.slice(0, Math.max(0, size - 1))];
+    if (this.#connection.isProbing || this.#flights.size >= MAX_IN_FLIGHT[priority]) return false;
+    return inFlight === 0 || !definition.batch;
   }
 
   // ---- Requests
 
-  #send(entries: readonly Entry[], now: number): void {
-    const [{ group }] = entries as [Entry];
-    const controller = new AbortController();
+  #send(entries: readonly [Entry, ...Entry[]], now: number): void {
+    const [{ group }] = entries;
     const isProbe = this.#connection.error !== null;
-    const flight = { group, entries, controller, isProbe };
+    const flight = { group, entries, controller: new AbortController(), isProbe };
     this.#connection.isProbing = isProbe;
     if (entries.some(({ revision }) => revision !== NEVER) && group.restUntil <= now) {
       group.waveStart = now;
@@ -322,101 +318,65 @@ export class QueryCache {
     for (const entry of entries) {
       // `pollAt` stays: a poll that is aborted or fails for a while is still due.
       [entry.flight, entry.attemptedAt] = [flight, now];
-      entry.sentRevision = this.#entries.getRevision(entry);
-      this.#notify(entry);
+      entry.sentRevision = this.#getRevision(entry);
+      entry.notify();
     }
     void this.#run(flight, now);
   }
 
   /** Never rejects: an exception must not stop the queue. */
   async #run(flight: Flight, startedAt: number): Promise<void> {
-    const { group, entries, controller } = flight;
-    let results: readonly Result[];
-    let isSplit = false;
-    try {
-      results = await this.#request(flight);
-    } catch (error) {
-      results = entries.map(() => ({ error }));
-      isSplit = entries.length > 1 && isRefusal(error);
-    }
+    const { group, entries, controller, isProbe } = flight;
+    let failure: unknown = null;
+    const results = await this.#request(flight).catch((error: unknown) => {
+      failure = error;
+      return entries.map(() => (): never => {
+        throw error;
+      });
+    });
     if (controller.signal.aborted) return;
     const { minRefreshMs = DEFAULT_MIN_REFRESH_MS, batch } = group.definition;
     const endedAt = performance.now();
     group.restUntil = endedAt + Math.max(minRefreshMs, PAUSE_FACTOR * (endedAt - startedAt));
-    this.#updateConnection(flight, results[0]);
+    const isSplit = entries.length > 1 && isRefusal(failure);
+    const hasChanged = this.#connection.update(failure, isProbe);
     for (const [at, entry] of entries.entries()) {
       entry.flight = null;
       if (isSplit) [entry.isAlone, entry.revision] = [true, NEVER];
-      else this.#settle(entry, results[at] as Result);
+      else settle(entry, results[at] ?? failWithoutItem);
     }
-    const bugs = new Set(entries.flatMap(({ bug }) => (bug ? [bug.error] : [])));
     // To the console and to the page's list of errors.
+    const bugs = new Set(entries.flatMap(({ bug }) => (bug ? [bug.error] : [])));
     for (const error of bugs) reportError(error);
-    for (const entry of entries) this.#notify(entry);
+    for (const entry of hasChanged ? new Set([...entries, ...this.#watched]) : entries) {
+      entry.notify();
+    }
     const wasFirst = group.isFirst && batch?.firstItems !== undefined;
     group.isFirst = false;
     this.#flights.delete(flight);
-    if (wasFirst) await this.#afterPaint();
+    if (wasFirst) await this.#afterPaint?.();
     group.inFlight--;
-    this.#entries.evict(group);
+    group.evict();
     this.#schedule();
   }
 
-  async #request({ group, entries, controller }: Flight): Promise<readonly Result[]> {
-    const { route, batch, select, update, isFile = false } = group.definition;
-    const requests = entries.map(({ request }) => request);
+  /** Return functions that return the data of each entry, or throw why there is none. */
+  async #request({ group, entries, controller }: Flight): Promise<readonly (() => unknown)[]> {
+    const { route, batch, select, update, isFile } = group.definition;
     const sent = entries.map(({ request, hasData, data }) =>
       update && hasData ? (update.request(request, data) as unknown) : request,
     );
     const wire = makeWireRequest(route, batch ? batch.join(sent) : sent[0], isFile);
     const response = await this.transport.send(wire, controller.signal);
     if (controller.signal.aborted) return [];
-    const items = batch ? batch.split(response, requests) : [response];
-    return entries.map(({ request, hasData, data }, at) => {
-      if (!(at in items)) return { error: new RangeError('a batch returned too few items') };
-      const item = items[at];
-      if (item instanceof ServerError) return { error: item };
-      try {
-        if (update && hasData) return { data: update.merge(data, item) as unknown };
-        return { data: select ? (select(item, request) as unknown) : item };
-      } catch (error) {
-        return { error };
-      }
+    const requests = entries.map(({ request }) => request);
+    const items: readonly unknown[] = batch ? batch.split(response, requests) : [response];
+    return items.slice(0, entries.length).map((item, at) => (): unknown => {
+      const { request, hasData, data } = entries[at] as Entry;
+      if (item instanceof ServerError) throw item;
+      if (update && hasData) return update.merge(data, item) as unknown;
+      return select ? (select(item, request) as unknown) : item;
     });
-  }
-
-  #settle(entry: Entry, result: Result): void {
-    try {
-      if ('error' in result) this.#fail(entry, result.error);
-      else this.#entries.store(entry, result.data, entry.sentRevision);
-    } catch (error) {
-      entry.bug = { error };
-      [entry.revision, entry.failures, entry.pollAt] = [entry.sentRevision, 0, Infinity];
-    }
-  }
-
-  /** Rethrows programming errors. */
-  #fail(entry: Entry, error: unknown): void {
-    // Without a connection the entry stays due; `getError` reports the lost connection.
-    if (error instanceof NetworkError) return;
-    if (error instanceof ServerError) {
-      const data: unknown = entry.group.definition.recover?.(error);
-      if (data !== undefined) return this.#entries.store(entry, data, entry.sentRevision);
-      const delay = getRetryDelayMs(error, ++entry.failures);
-      if (delay !== null) {
-        entry.notBefore = performance.now() + delay;
-        return;
-      }
-    }
-    if (!(error instanceof QueryError)) throw error;
-    entry.error = error;
-    [entry.revision, entry.failures, entry.pollAt] = [entry.sentRevision, 0, Infinity];
-  }
-
-  #updateConnection({ isProbe }: Flight, result: Result | undefined): void {
-    const error = result && 'error' in result ? result.error : null;
-    if (!this.#connection.update(error, isProbe)) return;
-    for (const entry of [...this.#watched]) this.#notify(entry);
   }
 
   #abortIfUnused(flight: Flight): void {
@@ -432,21 +392,56 @@ export class QueryCache {
     if (flight.isProbe) this.#connection.isProbing = false;
     this.#schedule();
   }
+}
 
-  #notify(entry: Entry): void {
-    for (const watcher of [...entry.watchers]) watcher.onChange(entry);
+interface FetchOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly priority?: Priority;
+}
+
+function pickBatch(first: Entry, due: readonly Entry[]): [Entry, ...Entry[]] {
+  const { group, sharedId, request } = first;
+  const { batch } = group.definition;
+  if (!batch || first.isAlone) return [first];
+  const limit = (group.isFirst ? batch.firstItems : undefined) ?? batch.maxItems;
+  const size = typeof limit === 'number' ? limit : limit(request);
+  const others = due.filter(
+    (entry) =>
+      entry !== first &&
+      entry.group === group &&
+      entry.sharedId === sharedId &&
+      !entry.flight &&
+      !entry.isAlone,
+  );
+  return [first, ...others.slice(0, Math.max(0, size - 1))];
+}
+
+/** Store what a request returned or why it failed. */
+function settle(entry: Entry, read: () => unknown): void {
+  const { recover } = entry.group.definition;
+  try {
+    try {
+      entry.store(read());
+    } catch (error) {
+      const data: unknown = error instanceof ServerError ? recover?.(error) : undefined;
+      if (data === undefined) throw error;
+      entry.store(data);
+    }
+  } catch (error) {
+    // Without a connection the entry stays due; `getError` reports the lost connection.
+    if (error instanceof NetworkError) return;
+    const delay = error instanceof ServerError ? getRetryDelayMs(error, ++entry.failures) : null;
+    if (delay === null) entry.fail(error);
+    else entry.notBefore = performance.now() + delay;
   }
 }
 
-type Result = { readonly data: unknown } | { readonly error: unknown };
+function failWithoutItem(): never {
+  throw new RangeError('a batch returned too few items');
+}
 
 /** Whether the server finds fault with a request: with several in a batch, one of them is bad. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ServerError) || error.status === TOO_MANY_REQUESTS) return false;
   return error.status >= 400 && error.status < 500;
-}
-
-function getPriority({ watchers }: Entry): Priority {
-  const given = new Set([...watchers].map(({ priority }) => priority));
-  return PRIORITIES.find((priority) => given.has(priority)) ?? 'normal';
 }

@@ -1,5 +1,5 @@
 /** How queries are described: routes, scopes, options and batches. */
-import { type QueryError, ServerError } from './errors';
+import { ServerError } from './errors';
 import type { ChartRow as ServerChartRow, ChartsRequest, Problem, Routes } from './schemas';
 
 export type RouteName = keyof Routes & string;
@@ -106,17 +106,7 @@ export function definePluginQuery<Request, Sent, Response, Item = Response, Data
   return { route, ...options } as unknown as QueryDefinition<Request, Data>;
 }
 
-/** What an observer of a query sees. */
-export interface QueryState<Data> {
-  readonly data: Data | undefined;
-  /** Why the last attempt failed; `data` may still be that of an earlier one. */
-  readonly error: QueryError | null;
-  readonly status: 'idle' | 'loading' | 'refreshing' | 'ready' | 'error';
-  /** `data` belongs to an earlier request or revision. */
-  readonly isStale: boolean;
-  /** A bug in the page: thrown when `data` of a reactive query is read. */
-  readonly bug: { readonly error: unknown } | null;
-}
+export type QueryStatus = 'idle' | 'loading' | 'refreshing' | 'ready' | 'error';
 
 export interface ObserveOptions<Request> {
   /** Show the data of the previous request until that of the next arrives. Default: true. */
@@ -125,14 +115,6 @@ export interface ObserveOptions<Request> {
   readonly debounceMs?: number;
   readonly priority?: Priority;
 }
-
-export const IDLE: QueryState<never> = {
-  data: undefined,
-  error: null,
-  status: 'idle',
-  isStale: false,
-  bug: null,
-};
 
 /** A request for one tag; `view` has the fields that all tags of a dashboard share. */
 export interface TagRequest<View extends object> {

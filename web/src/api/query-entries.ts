@@ -1,54 +1,15 @@
-import type { QueryError } from './errors';
+import { QueryError } from './errors';
 import type { AnyDefinition, Priority, RevisionScope } from './query-definition';
 
 /** Revision of an entry that must be fetched whatever the revision of the log is. */
 export const NEVER = -1;
+export const PRIORITIES: readonly Priority[] = ['high', 'normal', 'low'];
 const DEFAULT_MAX_COST = 200;
-const MAX_INTERNED = 256;
 
 /** A user of an entry, which is notified of changes. */
 export interface Watcher {
   readonly priority: Priority;
   onChange(entry: Entry): void;
-}
-
-/** The result of one request, or of one part of a batched request. */
-export interface Entry {
-  readonly group: Group;
-  readonly request: unknown;
-  /** Entries with the same number can be in one batch. */
-  readonly sharedId: number;
-  /** The server refused a batch with this entry, so it is sent by itself. */
-  isAlone: boolean;
-  data: unknown;
-  hasData: boolean;
-  error: QueryError | null;
-  bug: { readonly error: unknown } | null;
-  flight: Flight | null;
-  /** Revision that the last completed attempt saw; `NEVER` if the entry must be fetched. */
-  revision: number;
-  /** Revision when the last attempt was sent. */
-  sentRevision: number;
-  failures: number;
-  /** Times in milliseconds: last attempt, earliest next attempt, next poll. */
-  attemptedAt: number;
-  notBefore: number;
-  pollAt: number;
-  cost: number;
-  readonly watchers: Set<Watcher>;
-}
-
-/** All entries of one definition. */
-export interface Group {
-  readonly definition: AnyDefinition;
-  /** Least recently used first. */
-  readonly entries: Map<string, Entry>;
-  cost: number;
-  inFlight: number;
-  /** Refreshes wait until this time, except for entries that have not had theirs since `waveStart`. */
-  restUntil: number;
-  waveStart: number;
-  isFirst: boolean;
 }
 
 /** One request to the transport. */
@@ -59,133 +20,105 @@ export interface Flight {
   readonly isProbe: boolean;
 }
 
-/** The entries of a cache, by definition and request. */
-export class EntryTable {
-  readonly revisions = new Revisions();
-  readonly #groups = new Map<AnyDefinition, Group>();
-  readonly #sharedIds = new WeakMap<object, number>();
-  readonly #idsByText = new Map<string, number>();
-  #idCount = 0;
+/** The result of one request, or of one part of a batched request. */
+export class Entry {
+  data: unknown;
+  hasData = false;
+  /** Why the last attempt failed: a `QueryError`, or a bug in the page. */
+  failure: { readonly error: unknown } | null = null;
+  flight: Flight | null = null;
+  /** The server refused a batch with this entry, so it is sent by itself. */
+  isAlone = false;
+  /** Revision that the last completed attempt saw; `NEVER` if the entry must be fetched. */
+  revision = NEVER;
+  /** Revision when the last attempt was sent. */
+  sentRevision = NEVER;
+  /** Failed attempts in a row that are to be repeated. */
+  failures = 0;
+  /** Times in milliseconds: last attempt, earliest next attempt, next poll. */
+  attemptedAt = NEVER;
+  notBefore = 0;
+  pollAt = Infinity;
+  cost = 0;
+  readonly watchers = new Set<Watcher>();
 
-  /** Large parts of requests that many keys share are replaced by a number. */
-  makeKey({ batch, route }: AnyDefinition, request: unknown): string {
-    if (!batch) return `${route} ${JSON.stringify(request)}`;
-    return `${route} ${this.#intern(batch.shared(request))} ${JSON.stringify(batch.item(request))}`;
+  /** Entries with the same `sharedId` can be in one batch. */
+  constructor(
+    readonly group: Group,
+    readonly request: unknown,
+    readonly sharedId: number,
+  ) {}
+
+  get priority(): Priority {
+    const given = new Set([...this.watchers].map(({ priority }) => priority));
+    return PRIORITIES.find((priority) => given.has(priority)) ?? 'normal';
   }
 
-  /** Return the same number for equal objects. */
-  #intern(shared: object): number {
-    const known = this.#sharedIds.get(shared);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(shared);
-    const id = this.#idsByText.get(text) ?? this.#idCount++;
-    // Reinserted as the most recent. A forgotten text only means that an entry is fetched again.
-    this.#idsByText.delete(text);
-    this.#idsByText.set(text, id);
-    this.#sharedIds.set(shared, id);
-    const [oldest = ''] = this.#idsByText.keys();
-    if (this.#idsByText.size > MAX_INTERNED) this.#idsByText.delete(oldest);
-    return id;
+  get error(): QueryError | null {
+    return this.failure?.error instanceof QueryError ? this.failure.error : null;
   }
 
-  find(definition: AnyDefinition, request: unknown): Entry | undefined {
-    return this.#groups.get(definition)?.entries.get(this.makeKey(definition, request));
+  /** The failure if it is a programming error. */
+  get bug(): { readonly error: unknown } | null {
+    return this.error ? null : this.failure;
   }
 
-  list(definition: AnyDefinition): readonly Entry[] {
-    return [...(this.#groups.get(definition)?.entries.values() ?? [])];
+  notify(): void {
+    for (const watcher of [...this.watchers]) watcher.onChange(this);
   }
 
-  clear(): void {
-    this.#groups.clear();
+  /** Forget the last attempt, so that there is another one at once. */
+  reset(): void {
+    [this.failure, this.revision, this.notBefore] = [null, NEVER, 0];
   }
 
-  /** Return the entry of a request, which is created if necessary. */
-  get(definition: AnyDefinition, request: unknown): Entry {
-    const group = this.#getGroup(definition);
-    const key = this.makeKey(definition, request);
-    const entry = group.entries.get(key) ?? this.#makeEntry(group, request);
-    group.entries.delete(key);
-    group.entries.set(key, entry);
-    return entry;
+  /** Store a result as the data of the revision that was current when it was requested. */
+  store(data: unknown, revision = this.sentRevision): void {
+    const { cost, poll } = this.group.definition;
+    const delay = poll?.(data, this.data) ?? Infinity;
+    const size = cost?.(data) ?? 1;
+    this.group.cost += size - this.cost;
+    [this.data, this.hasData, this.cost] = [data, true, size];
+    this.#complete(null, revision, delay);
   }
 
-  #makeEntry(group: Group, request: unknown): Entry {
-    const { batch } = group.definition;
-    return {
-      group,
-      request,
-      sharedId: batch ? this.#intern(batch.shared(request)) : 0,
-      isAlone: false,
-      data: undefined,
-      hasData: false,
-      error: null,
-      bug: null,
-      revision: NEVER,
-      sentRevision: NEVER,
-      failures: 0,
-      attemptedAt: NEVER,
-      notBefore: 0,
-      pollAt: Infinity,
-      cost: 0,
-      flight: null,
-      watchers: new Set(),
-    };
+  fail(error: unknown): void {
+    this.#complete({ error }, this.sentRevision, Infinity);
   }
 
-  #getGroup(definition: AnyDefinition): Group {
-    const known = this.#groups.get(definition);
-    if (known) return known;
-    const group: Group = {
-      definition,
-      entries: new Map(),
-      cost: 0,
-      inFlight: 0,
-      restUntil: 0,
-      waveStart: 0,
-      isFirst: true,
-    };
-    this.#groups.set(definition, group);
-    return group;
+  #complete(failure: Entry['failure'], revision: number, pollMs: number): void {
+    [this.failure, this.revision, this.pollAt] = [failure, revision, performance.now() + pollMs];
+    [this.failures, this.notBefore] = [0, 0];
   }
+}
 
-  getRevision({ group, request }: Entry): number {
-    const { scope } = group.definition;
-    return this.revisions.get(typeof scope === 'function' ? scope(request) : scope);
-  }
+/** All entries of one definition. */
+export class Group {
+  /** By key; least recently used first. */
+  readonly entries = new Map<string, Entry>();
+  cost = 0;
+  inFlight = 0;
+  /** Refreshes wait until this time, except for entries that have not had theirs since `waveStart`. */
+  restUntil = 0;
+  waveStart = 0;
+  isFirst = true;
 
-  isFresh(entry: Entry): boolean {
-    return entry.revision !== NEVER && entry.revision === this.getRevision(entry);
-  }
+  constructor(readonly definition: AnyDefinition) {}
 
   /**
    * Delete unused entries until the group is within its limit: those that exceed it by
    * themselves, then the least recently used.
    */
-  evict(group: Group): void {
-    const { maxCost = DEFAULT_MAX_COST } = group.definition;
-    if (group.cost <= maxCost) return;
-    const unused = [...group.entries].filter(
-      ([, { watchers, flight }]) => watchers.size === 0 && !flight,
-    );
+  evict(): void {
+    const { maxCost = DEFAULT_MAX_COST } = this.definition;
+    if (this.cost <= maxCost) return;
+    const unused = [...this.entries].filter(([, entry]) => !entry.watchers.size && !entry.flight);
     unused.sort(([, one], [, other]) => +(other.cost > maxCost) - +(one.cost > maxCost));
     for (const [key, { cost }] of unused) {
-      if (group.cost <= maxCost) return;
-      group.entries.delete(key);
-      group.cost -= cost;
+      if (this.cost <= maxCost) return;
+      this.entries.delete(key);
+      this.cost -= cost;
     }
-  }
-
-  /** Store a result as the data of the revision that was current when it was requested. */
-  store(entry: Entry, data: unknown, revision: number): void {
-    const { group } = entry;
-    const { cost, poll } = group.definition;
-    const delay = poll?.(data, entry.data) ?? null;
-    entry.pollAt = delay === null ? Infinity : performance.now() + delay;
-    const size = cost?.(data) ?? 1;
-    group.cost += size - entry.cost;
-    [entry.data, entry.hasData, entry.cost, entry.revision] = [data, true, size, revision];
-    [entry.error, entry.bug, entry.failures, entry.notBefore] = [null, null, 0, 0];
   }
 }
 
@@ -199,25 +132,27 @@ export class Revisions {
   readonly #runs = new Map<string, number>();
   readonly #events = new Map<string, number>();
   /** Requests of many charts name the same hundreds of runs. */
-  readonly #known = new WeakMap<
-    readonly string[],
-    { readonly at: number; readonly value: number }
-  >();
+  readonly #known = new WeakMap<readonly string[], { at: number; value: number }>();
+
+  constructor(readonly onChange: () => void) {}
 
   /** Mark runs as changed; null if they are not known. */
   markRuns(names: Iterable<string> | null): void {
     this.#log = ++this.#count;
     if (names === null) this.#allRuns = this.#count;
     else for (const name of names) this.#runs.set(name, this.#count);
+    this.onChange();
   }
 
   /** Everything may have changed, also what events report. */
   markLog(): void {
     this.#reset = this.#allRuns = this.#log = ++this.#count;
+    this.onChange();
   }
 
   markEvent(name: string): void {
     this.#events.set(name, ++this.#count);
+    this.onChange();
   }
 
   get(scope: RevisionScope): number {

@@ -1,14 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
-import {
-  decodeColumns,
-  encodeQuery,
-  HttpTransport,
-  makePathRequest,
-  makeWireRequest,
-  parseJsonNumber,
-  parseTimestamp,
-} from './transport';
+import { decodeColumns, parseJsonNumber, parseTimestamp } from './columns';
+import { encodeQuery, HttpTransport, makeWireRequest } from './transport';
 import {
   getBackoffMs,
   NetworkError,
@@ -223,7 +216,7 @@ describe('prefetch', () => {
     prefetch('api/v1/runs');
     vi.stubGlobal('fetch', () => respond('late'));
     const transport = new HttpTransport();
-    const request = makePathRequest('api/v1/runs');
+    const request = makeWireRequest('GET runs', {});
     expect(await transport.send(request, signal)).toBe('early');
     expect(await transport.send(request, signal)).toBe('late');
   });
@@ -232,7 +225,7 @@ describe('prefetch', () => {
     vi.stubGlobal('fetch', () => respond('early'));
     prefetch('api/v1/tags');
     vi.stubGlobal('fetch', () => respond('sent'));
-    const request = makePathRequest('api/v1/tags', { method: 'POST', body: {} });
+    const request = makeWireRequest('POST tags', { runs: [] });
     expect(await new HttpTransport().send(request, signal)).toBe('sent');
   });
 });

@@ -1,8 +1,7 @@
-import * as common from '../catalog/common';
 import { type ServerProblem, translateProblem } from '../i18n/messages';
+import { decodeColumns } from './columns';
 import { isAbortError, NetworkError, ServerError, UnexpectedResponseError } from './errors';
 import { ACCEPT, COLUMNS_MEDIA_TYPE, prefetch, takePrefetched } from './prefetch';
-import type { JsonNumber } from './schemas';
 
 /** The source of responses: a server, a static export or the kernel of a notebook. */
 export interface Transport {
@@ -36,7 +35,7 @@ export interface WireRequest {
   /** Sent as JSON; a Blob is sent unchanged. */
   readonly body?: unknown;
   /** Return the body of the response as a file. */
-  readonly isFile?: boolean;
+  readonly isFile?: boolean | undefined;
   /** Changes something on the server. */
   readonly isMutation?: boolean;
 }
@@ -60,7 +59,7 @@ export function encodeQuery(fields: Readonly<Record<string, unknown>>): string {
  * body, the query are filled from the fields of `request`, in their order: a static export stores
  * responses by URL.
  */
-export function makeWireRequest(route: string, request: unknown, isFile = false): WireRequest {
+export function makeWireRequest(route: string, request: unknown, isFile?: boolean): WireRequest {
   const [method, template] = splitRoute(route);
   const all = (request ?? {}) as Readonly<Record<string, unknown>>;
   const inPath = new Set<string>();
@@ -69,7 +68,7 @@ export function makeWireRequest(route: string, request: unknown, isFile = false)
     return encodeURIComponent(String(all[name]));
   });
   const fields = Object.fromEntries(Object.entries(all).filter(([name]) => !inPath.has(name)));
-  const common = { route, fields: request, method, ...(isFile ? { isFile } : {}) };
+  const common = { route, fields: request, method, isFile };
   if (method === 'GET' || method === 'DELETE') {
     return { ...common, path: API_ROOT + addQuery(path, fields) };
   }
@@ -77,24 +76,6 @@ export function makeWireRequest(route: string, request: unknown, isFile = false)
   const { body, ...params } = fields;
   if (!(body instanceof Blob)) return { ...common, path: API_ROOT + path, body: fields };
   return { ...common, path: API_ROOT + addQuery(path, params), body };
-}
-
-/** A request that is given by its path instead of its route. */
-interface PathRequest {
-  readonly method?: HttpMethod;
-  readonly body?: unknown;
-  readonly isFile?: boolean;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export function makePathRequest(
-  path: string,
-  { method = 'GET', body, isFile = false }: PathRequest = {},
-): WireRequest {
-  const [folder = '', query = ''] = path.split('?');
-  const route = `${method} ${folder.replace(API_ROOT, '')}`;
-  const fields = body ?? Object.fromEntries(new URLSearchParams(query));
-  return { route, fields, method, path, body, isFile };
 }
 
 function addQuery(path: string, fields: Readonly<Record<string, unknown>>): string {
@@ -183,75 +164,6 @@ function parseProblem(text: string): ServerProblem | null {
   }
 }
 
-/** Arrays of a response. 64-bit integers become floating-point numbers. */
-type TypedColumn = Float32Array | Float64Array | Int32Array | Uint8Array;
-
-const MAGIC = 0x31434c54; // "TLC1", little endian
-const HEADER_OFFSET = 8;
-
-type ColumnReader = (buffer: ArrayBuffer, offset: number, length: number) => TypedColumn;
-
-const COLUMN_READERS: Readonly<Record<string, ColumnReader>> = {
-  f4: (buffer, offset, length) => new Float32Array(buffer, offset, length),
-  f8: (buffer, offset, length) => new Float64Array(buffer, offset, length),
-  i4: (buffer, offset, length) => new Int32Array(buffer, offset, length),
-  i8: (buffer, offset, length) =>
-    Float64Array.from(new BigInt64Array(buffer, offset, length), Number),
-  u1: (buffer, offset, length) => new Uint8Array(buffer, offset, length),
-};
-
-/** Return a response with typed arrays, which are views of `buffer`. */
-export function decodeColumns(buffer: ArrayBuffer): unknown {
-  const view = new DataView(buffer);
-  if (buffer.byteLength < HEADER_OFFSET || view.getUint32(0, true) !== MAGIC) {
-    throw new Error(common.errorDecodeNotColumns);
-  }
-  const body = HEADER_OFFSET + view.getUint32(4, true);
-  const header = new TextDecoder().decode(
-    new Uint8Array(buffer, HEADER_OFFSET, body - HEADER_OFFSET),
-  );
-  return revive(JSON.parse(header), (dtype, offset, length) => {
-    const read = COLUMN_READERS[dtype];
-    if (read === undefined) throw new Error(common.errorDecodeUnknownType({ dtype }));
-    return read(buffer, body + offset, length);
-  });
-}
-
-type MakeColumn = (dtype: string, offset: number, length: number) => TypedColumn;
-
-/** Replace references by columns, in place. */
-function revive(value: unknown, make: MakeColumn): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) value[index] = revive(value[index], make);
-    return value;
-  }
-  const fields = value as Record<string, unknown>;
-  if (isColumnReference(fields)) return make(...fields.$column);
-  for (const name of Object.keys(fields)) fields[name] = revive(fields[name], make);
-  return fields;
-}
-
-interface ColumnReference {
-  readonly $column: readonly [dtype: string, offset: number, length: number];
-}
-
-function isColumnReference(fields: object): fields is ColumnReference {
-  return '$column' in fields && Array.isArray(fields.$column) && Object.keys(fields).length === 1;
-}
-
-/** Parse a number, which may be the name of a non-finite one. */
-export function parseJsonNumber(value: JsonNumber | null | undefined): number | null {
-  return value === null || value === undefined ? null : Number(value);
-}
-
-/** Convert seconds since 1970 to a date; null if they are invalid. */
-export function parseTimestamp(seconds: JsonNumber | null | undefined): Date | null {
-  const value = parseJsonNumber(seconds);
-  const date = new Date(value === null ? NaN : value * 1000);
-  return Number.isNaN(date.getTime()) ? null : date;
-}
-
 let transport: Transport = new HttpTransport();
 
 /** Replace the transport, before the first request. */
@@ -263,11 +175,21 @@ export function getTransport(): Transport {
   return transport;
 }
 
-/** Send a request and return the decoded response. */
+interface PathRequest {
+  readonly method?: HttpMethod;
+  readonly body?: unknown;
+  readonly isFile?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Send a request that is given by its path instead of its route. Return the decoded response. */
 export async function apiRequest<Response>(
   path: string,
-  request: PathRequest = {},
+  { method = 'GET', body, isFile, signal = new AbortController().signal }: PathRequest = {},
 ): Promise<Response> {
-  const { signal = new AbortController().signal } = request;
-  return (await transport.send(makePathRequest(path, request), signal)) as Response;
+  const [folder = '', query = ''] = path.split('?');
+  const route = `${method} ${folder.replace(API_ROOT, '')}`;
+  const fields = body ?? Object.fromEntries(new URLSearchParams(query));
+  const request = { route, fields, method, path, body, isFile };
+  return (await transport.send(request, signal)) as Response;
 }

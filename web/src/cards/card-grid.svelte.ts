@@ -15,7 +15,7 @@ import {
   type Card,
   createTagCard,
   requestedRuns,
-  rowsWithTags,
+  findRowsWithTags,
   type Section,
   type TagCard,
 } from './card-sections';
@@ -83,7 +83,7 @@ export abstract class CardGridState<C extends Card> {
   #filterRows(rows: readonly TagRow[]): readonly TagRow[] {
     const query = this.#tagNames;
     const names = query?.status === 'error' ? undefined : query?.data?.tags;
-    return names ? rowsWithTags(rows, names) : rows;
+    return names ? findRowsWithTags(rows, names) : rows;
   }
 
   findCard(id: string): C | undefined {
@@ -248,7 +248,7 @@ export function withCardValue<Value>(
 }
 
 /** Encoded as a flat list with a fixed number of fields per card: `loss,0,100,,2`. */
-export function perCardCodec<Value>(
+export function makePerCardCodec<Value>(
   fields: number,
   read: (texts: readonly string[]) => Value | null,
   write: (value: Value) => readonly string[],

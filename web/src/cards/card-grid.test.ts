@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import {
   type Card,
   CARD_GAP_PX,
-  itemsInViewport,
+  listItemsInViewport,
   layoutGrid,
   SECTION_HEADING_PX,
 } from './card-sections';
 import { cardSetCodec, hasCard, NO_CARDS, toggleCard, withCardValue } from './card-grid.svelte';
-import { indexAtStep, mergeSteps, runSteps, valuePath } from './steps/step-selection.svelte';
+import { indexAtStep, mergeSteps, runSteps, makeValuePath } from './steps/step-selection.svelte';
 
 describe('grid layout', () => {
   const MEASURES = {
@@ -78,7 +78,7 @@ describe('grid layout', () => {
   test('items in the viewport are found among many', () => {
     const ids = Array.from({ length: 12_345 }, (_, at) => String(at));
     const { cards, height } = layoutGrid([section('s', ...ids)], [], [], MEASURES);
-    const found = itemsInViewport(cards, height / 2, height / 2 + 600, 400);
+    const found = listItemsInViewport(cards, height / 2, height / 2 + 600, 400);
     expect(found.length).toBeGreaterThan(8);
     expect(found.length).toBeLessThan(16);
     for (const { y, height: tall } of found) expect(y + tall).toBeGreaterThan(height / 2);
@@ -160,7 +160,7 @@ describe('value paths', () => {
   };
 
   test('the path of a value is that of the server', () => {
-    expect(valuePath('thumbnail', STEPS, 1, { part: 0, size: 256 })).toBe(
+    expect(makeValuePath('thumbnail', STEPS, 1, { part: 0, size: 256 })).toBe(
       "thumbnail?run=a%2Fb%20c&tag=grid%3F%26%C3%A9'(1)&index=8&fingerprint=12&part=0&size=256",
     );
   });

@@ -82,7 +82,10 @@ function findPinned<C extends Card>(
   return ids.flatMap((id) => cards.get(id) ?? []);
 }
 
-export function rowsWithTags(rows: readonly TagRow[], tags: readonly string[]): readonly TagRow[] {
+export function findRowsWithTags(
+  rows: readonly TagRow[],
+  tags: readonly string[],
+): readonly TagRow[] {
   const names = new Set(tags);
   return rows.filter(({ tag }) => names.has(tag));
 }
@@ -199,7 +202,7 @@ export function countColumns({
 }
 
 /** Return the items that overlap the viewport; `items` are sorted by `y`. */
-export function itemsInViewport<Item extends { readonly y: number; readonly height: number }>(
+export function listItemsInViewport<Item extends { readonly y: number; readonly height: number }>(
   items: readonly Item[],
   top: number,
   bottom: number,

@@ -27,7 +27,7 @@ export async function downloadImage(
 }
 
 /** Return menu items that export the chart of a card. */
-export function imageExportItems(
+export function listImageExportItems(
   getExporter: () => ImageExporter | null,
   title: string,
 ): MenuItem[] {

@@ -20,7 +20,7 @@ import {
   formatUs,
   formatValue,
 } from './format';
-import { getKeyLabels, matchesShortcut } from './browser';
+import { getKeyLabels, matchesShortcut, runInSlices, runToEnd, type Task } from './browser';
 import {
   computeStats,
   getExtent,
@@ -29,7 +29,6 @@ import {
   sortByValue,
   sortNatural,
 } from './arrays';
-import { runInSlices, runToEnd, type Task } from './tasks';
 
 describe('caches', () => {
   test('an equal list is returned as the same object', () => {

@@ -3,13 +3,13 @@ import { describe, expect, it, test } from 'vitest';
 import type { Line } from '../charts/types';
 import type { RunGroup, VisibleRun } from '../plugin/context';
 import {
-  captureFlags,
+  listCaptureFlags,
   getCountRange,
   listChartRuns,
   makeBandGroups,
   makeBands,
   makeDebuggerAnnotations,
-  marginBands,
+  makeMarginBands,
 } from './chart-lines';
 
 const line = (run: string, tag: string, x: number[], y: number[]): Line => ({
@@ -32,7 +32,7 @@ const CARD = {
 };
 
 test('three lines of a run form a band', () => {
-  const [band] = marginBands(
+  const [band] = makeMarginBands(
     [
       line('a', 'loss', [0, 1], [2, 3]),
       line('a', 'low', [0, 1], [1, 2]),
@@ -49,7 +49,7 @@ test('three lines of a run form a band', () => {
 });
 
 test('edges with other steps are interpolated, but not extrapolated', () => {
-  const [band] = marginBands(
+  const [band] = makeMarginBands(
     [
       line('a', 'loss', [0, 5, 10, 20], [2, 2, 2, 2]),
       line('a', 'low', [0, 10], [0, 1]),
@@ -62,7 +62,9 @@ test('edges with other steps are interpolated, but not extrapolated', () => {
 });
 
 test('a run without all three lines has no band', () => {
-  expect(marginBands([line('b', 'loss', [0], [1]), line('b', 'low', [0], [0])], CARD)).toEqual([]);
+  expect(makeMarginBands([line('b', 'loss', [0], [1]), line('b', 'low', [0], [0])], CARD)).toEqual(
+    [],
+  );
 });
 
 test('a band is not smoothed', () => {
@@ -70,7 +72,7 @@ test('a band is not smoothed', () => {
     ...line('a', tag, [0], [50]),
     raw: Float64Array.of(raw),
   });
-  const [band] = marginBands([smooth('loss', 2), smooth('low', 1), smooth('high', 3)], CARD);
+  const [band] = makeMarginBands([smooth('loss', 2), smooth('low', 1), smooth('high', 3)], CARD);
   expect([band?.low[0], band?.center[0], band?.high[0]]).toEqual([1, 2, 3]);
 });
 
@@ -108,23 +110,23 @@ const CAPTURES = [
 ];
 
 test('captures are marked at their step if it is known', () =>
-  expect(captureFlags(CAPTURES, ['one', 'two'], 'step')).toEqual([
+  expect(listCaptureFlags(CAPTURES, ['one', 'two'], 'step')).toEqual([
     { id: 'capture a', x: 20, text: 'Profile of one' },
   ]));
 
 test('captures are marked at their time', () =>
-  expect(captureFlags(CAPTURES, ['one', 'two'], 'wall').map(({ x }) => x)).toEqual([
+  expect(listCaptureFlags(CAPTURES, ['one', 'two'], 'wall').map(({ x }) => x)).toEqual([
     1_700_000_000, 1_700_000_100,
   ]));
 
 test('only captures of runs in the chart are marked, on axes of time and step', () => {
-  expect(captureFlags(CAPTURES, ['two'], 'wall')).toHaveLength(1);
-  expect(captureFlags(CAPTURES, ['one'], 'metric:loss')).toEqual([]);
+  expect(listCaptureFlags(CAPTURES, ['two'], 'wall')).toHaveLength(1);
+  expect(listCaptureFlags(CAPTURES, ['one'], 'metric:loss')).toEqual([]);
 });
 
 test('too many captures are not marked', () => {
   const many = Array.from({ length: 40 }, (_, at) => ({ ...CAPTURES[0], id: `${at}`, step: at }));
-  expect(captureFlags(many as typeof CAPTURES, ['one'], 'step')).toEqual([]);
+  expect(listCaptureFlags(many as typeof CAPTURES, ['one'], 'step')).toEqual([]);
 });
 
 describe('band groups', () => {

@@ -1,5 +1,5 @@
 /** What a scalar card shows: lines, bands, markers and annotations, from the response for its chart. */
-import { parseJsonNumber } from '../api/transport';
+import { parseJsonNumber } from '../api/columns';
 import type { ChartRow } from '../api/query-definition';
 import type {
   BandRow,
@@ -129,7 +129,7 @@ export interface ScalarCard extends Card {
   readonly margins: readonly MarginTags[];
 }
 
-export function equalCards(one: ScalarCard, other: ScalarCard): boolean {
+export function areCardsEqual(one: ScalarCard, other: ScalarCard): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
@@ -167,8 +167,8 @@ export function makeLines(
     id: makeLineId(line.run, line.tag),
     ...getLineStyle(line, card, runs, byTag),
     axis: card.right.includes(line.tag) ? 1 : 0,
-    ...lineColumns(line, response.grid),
-    markers: [...nonFiniteMarkers(line), ...(extremes.get(line) ?? [])],
+    ...getLineColumns(line, response.grid),
+    markers: [...makeNonFiniteMarkers(line), ...(extremes.get(line) ?? [])],
     ...(scatter ? { scatter: true } : {}),
   }));
 }
@@ -180,7 +180,7 @@ export function getLineX({ x, y }: LineRow, grid: Float64Array | null): Float64A
 }
 
 /** Return the columns of a line. */
-export function lineColumns(line: LineRow, grid: Float64Array | null) {
+export function getLineColumns(line: LineRow, grid: Float64Array | null) {
   return {
     x: getLineX(line, grid),
     y: line.y,
@@ -220,7 +220,7 @@ function getColor(index: number): string {
 const NON_FINITE_LABELS = { nan: common.nan, inf: m.inf, '-inf': m.negativeInf };
 
 /** Return markers for the NaN and infinite values of a line. */
-export function nonFiniteMarkers(line: LineRow): PointMarker[] {
+export function makeNonFiniteMarkers(line: LineRow): PointMarker[] {
   return line.nonfinite.map(({ x, step, kind }) => ({
     x: Number(x),
     y: NaN,
@@ -311,7 +311,7 @@ export function getCountRange(bands: readonly BandRow[]): { low: number; high: n
 }
 
 /** Return the center of a band as a line, for the values at the cursor. */
-export function bandCenterLine({ id, label, color, dash = [], axis, x, center }: Band): Line {
+export function makeBandCenterLine({ id, label, color, dash = [], axis, x, center }: Band): Line {
   return { id, label, color, axis, x, y: center, dash };
 }
 
@@ -320,7 +320,7 @@ export function bandCenterLine({ id, label, color, dash = [], axis, x, center }:
  * run that lacks one of the three lines has no band. Bands use the raw values: a smoothed center would
  * not match its edges.
  */
-export function marginBands(lines: readonly Line[], { margins }: ScalarCard): Band[] {
+export function makeMarginBands(lines: readonly Line[], { margins }: ScalarCard): Band[] {
   const byId = new Map(lines.map((line) => [line.id, line]));
   const runs = [...new Set(lines.map(({ id }) => getRunOfLine(id)))];
   return margins.flatMap(({ value, lower, upper }) =>
@@ -361,7 +361,7 @@ function interpolate(x0 = NaN, y0 = NaN, x1 = NaN, y1 = NaN, x: number): number 
 const MAX_CAPTURE_FLAGS = 12;
 
 /** Return a flag for each profiler capture of some runs; only some axes have a position for it. */
-export function captureFlags(
+export function listCaptureFlags(
   captures: readonly Pick<CaptureRow, 'id' | 'run' | 'wall_s' | 'step'>[],
   runs: readonly string[],
   axis: XAxis,
@@ -376,7 +376,7 @@ export function captureFlags(
 }
 
 /** Return the rows by the id of their line. */
-export function rowsByLine<Row extends Pick<NearestPointRow, 'run' | 'tag'>>(
+export function groupRowsByLine<Row extends Pick<NearestPointRow, 'run' | 'tag'>>(
   rows: readonly Row[],
 ): ReadonlyMap<string, Row> {
   return new Map(rows.map((row) => [makeLineId(row.run, row.tag), row]));

@@ -4,7 +4,7 @@ import type { DownloadFormat } from '../api/schemas';
 import {
   downloadBlob,
   type ImageExporter,
-  imageExportItems,
+  listImageExportItems,
   type LogRoot,
   openLogLines,
   quotePython,
@@ -27,7 +27,7 @@ export type CardDialogName = 'range' | 'annotation' | 'python' | 'image';
 // ---- menu of a card
 
 /** Return the menu of a card in groups; `extraItems` come from the dashboard. */
-export function scalarCardMenu(
+export function makeScalarCardMenu(
   grid: ScalarGridState,
   chart: ScalarChartModel,
   getExporter: () => ImageExporter | null,
@@ -71,7 +71,7 @@ export function scalarCardMenu(
     [
       exportItem(common.exportCsv, 'csv'),
       exportItem(common.exportJson, 'json'),
-      ...imageExportItems(getExporter, card.title),
+      ...listImageExportItems(getExporter, card.title),
       { label: m.imageOpen, disabled: !getExporter(), run: () => openDialog('image') },
       { label: common.copyAsPython, run: () => openDialog('python') },
     ],

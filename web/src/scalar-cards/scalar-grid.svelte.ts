@@ -18,9 +18,9 @@ import type { Annotation, AxisFormat, Band, Line, NumberRange, ScaleType } from 
 import { formatCount } from '../lib/format';
 import type { Context, DashboardApi, XAxis } from '../plugin/context';
 import {
-  bandCenterLine,
+  makeBandCenterLine,
   type BandGroup,
-  captureFlags,
+  listCaptureFlags,
   countNonFinite,
   getCountRange,
   getRunOfLine,
@@ -29,7 +29,7 @@ import {
   makeBands,
   makeDebuggerAnnotations,
   makeLines,
-  marginBands,
+  makeMarginBands,
   type ScalarCard,
 } from './chart-lines';
 import { withoutSharedFolder } from './tooltip-rows';
@@ -90,7 +90,7 @@ export class ScalarChartModel {
   });
   /** A line for each series of the response. */
   readonly series = $derived.by(() => this.#makeLines(this.response));
-  readonly #margins = $derived.by(() => marginBands(this.series, this.card));
+  readonly #margins = $derived.by(() => makeMarginBands(this.series, this.card));
   readonly lines = $derived(this.#margins.length > 0 ? NO_LINES : this.series);
   /** A band for each group of runs. */
   readonly groups = $derived.by((): readonly Band[] =>
@@ -98,7 +98,7 @@ export class ScalarChartModel {
   );
   readonly bands = $derived([...this.#margins, ...this.groups]);
   /** Everything that has a value at the cursor. */
-  readonly readable = $derived([...this.bands.map(bandCenterLine), ...this.lines]);
+  readonly readable = $derived([...this.bands.map(makeBandCenterLine), ...this.lines]);
   /** Names without the folder that all lines of the chart share, by the id of the line. */
   readonly shortLabels = $derived.by(() => {
     const labels = withoutSharedFolder(this.readable.map(({ label }) => label));
@@ -210,7 +210,7 @@ export class ScalarChartModel {
     }));
     return [
       ...this.#findUserAnnotations(axis),
-      ...captureFlags(this.#grid.captures, runs, axis),
+      ...listCaptureFlags(this.#grid.captures, runs, axis),
       ...makeDebuggerAnnotations(this.#grid.debuggerSources, markedLines, axis),
     ];
   }

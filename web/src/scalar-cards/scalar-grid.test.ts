@@ -18,7 +18,7 @@ import {
   zoomsCodec,
 } from './scalar-settings';
 import { limitRows, tooltipRows, withoutSharedFolder } from './tooltip-rows';
-import { pointsTable, rangeTable } from './value-table';
+import { makePointsTable, makeRangeTable } from './value-table';
 
 describe('query', () => {
   const VIEW: ChartsView = {
@@ -70,7 +70,7 @@ describe('query', () => {
     expect(bases()).toEqual([undefined]);
     await transport.get().respond(makeChart('r1', null, [makeLine('a', 1), makeLine('b', 2)]));
     const before: ChartRow = await first;
-    cache.markRuns(['b']);
+    cache.revisions.markRuns(['b']);
     const second = fetch('loss');
     await settle();
     expect(bases()).toEqual(['r1']);
@@ -81,7 +81,7 @@ describe('query', () => {
       ['a', 1],
       ['b', 3],
     ]);
-    cache.markRuns(['a']);
+    cache.revisions.markRuns(['a']);
     const third = fetch('loss');
     await settle();
     expect(bases()).toEqual(['r2']);
@@ -311,7 +311,7 @@ describe('value table', () => {
   });
 
   test('a line without a point has no row', () => {
-    const { rows } = pointsTable('Last values', [line('a'), line('b')], [point('b', 2)]);
+    const { rows } = makePointsTable('Last values', [line('a'), line('b')], [point('b', 2)]);
     expect(rows.map(({ label }) => label)).toEqual(['b']);
     expect(rows[0]?.cells['value']?.text).toBe('2');
     expect(rows[0]?.cells['smoothed']?.text).toBe('2');
@@ -319,7 +319,7 @@ describe('value table', () => {
 
   test('rows are sorted by value with NaN last, or by the order of the runs', () => {
     const points = [point('a', 2), point('b', 'NaN'), point('c', 1)];
-    const { rows, columns } = pointsTable('', [line('a'), line('b'), line('c')], points);
+    const { rows, columns } = makePointsTable('', [line('a'), line('b'), line('c')], points);
     const sort = (key: string, descending: boolean): string[] =>
       sortRows(rows, columns, { key, descending }).map(({ label }) => label);
     expect(sort('value', false)).toEqual(['c', 'a', 'b']);
@@ -333,7 +333,7 @@ describe('value table', () => {
       ...{ run: 'a', tag: 'loss', start: null, stop: null, min: null, max: null },
       ...{ change: -1, change_ratio: -0.5, mean: 1, count: 3 },
     };
-    const { rows } = rangeTable('', [line('a')], [row]);
+    const { rows } = makeRangeTable('', [line('a')], [row]);
     expect(rows[0]?.cells['change_percent']?.text).toBe('−50%');
   });
 });

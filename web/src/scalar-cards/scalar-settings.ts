@@ -12,7 +12,7 @@ import {
   createCardGridSettings,
   NO_CARDS,
   type PerCard,
-  perCardCodec,
+  makePerCardCodec,
 } from '../cards/card-grid.svelte';
 import type { AxisLimits, ChartViewport, NumberRange } from '../charts/types';
 import { sortOrderCodec } from '../components/data-table';
@@ -58,7 +58,7 @@ const parseLimit = (text: string | undefined): number | null =>
   text === undefined || text.trim() === '' || !Number.isFinite(Number(text)) ? null : Number(text);
 const formatLimit = (limit: number | null): string => (limit === null ? '' : String(limit));
 
-export const axisRangesCodec: Codec<PerCard<AxisRanges>> = perCardCodec(
+export const axisRangesCodec: Codec<PerCard<AxisRanges>> = makePerCardCodec(
   6,
   (texts) => {
     const [a = null, b = null, c = null, d = null, e = null, f = null] = texts.map(parseLimit);
@@ -67,7 +67,7 @@ export const axisRangesCodec: Codec<PerCard<AxisRanges>> = perCardCodec(
   ({ x, y, y2 }) => [x, y, y2].flatMap(({ low, high }) => [formatLimit(low), formatLimit(high)]),
 );
 
-export const zoomsCodec: Codec<PerCard<ChartViewport>> = perCardCodec(
+export const zoomsCodec: Codec<PerCard<ChartViewport>> = makePerCardCodec(
   6,
   (texts) => {
     const [x, y, y2] = [0, 2, 4].map((start) => parseRange(texts[start], texts[start + 1]));
@@ -87,7 +87,7 @@ const formatShort = (limit: number): string => String(Number(limit.toPrecision(1
 /** How a card shows its data. */
 export type CardDisplay = 'chart' | 'table' | 'bars';
 
-export const displaysCodec: Codec<PerCard<CardDisplay>> = perCardCodec(
+export const displaysCodec: Codec<PerCard<CardDisplay>> = makePerCardCodec(
   1,
   ([display]) => (display === 'table' || display === 'bars' ? display : null),
   (display) => [display],

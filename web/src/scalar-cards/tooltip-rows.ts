@@ -1,4 +1,4 @@
-import { parseJsonNumber } from '../api/transport';
+import { parseJsonNumber } from '../api/columns';
 import type { NearestPointRow } from '../api/schemas';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
@@ -7,7 +7,7 @@ import type { Band, Line } from '../charts/types';
 import { formatDateTime, formatDuration, formatStep, formatValue } from '../lib/format';
 import { findCommonFolder } from '../lib/grouping';
 import type { XAxis } from '../plugin/context';
-import { rowsByLine } from './chart-lines';
+import { groupRowsByLine } from './chart-lines';
 import { getAxisLabel, type RowOrder } from './scalar-settings';
 
 export interface ScalarTooltipRow {
@@ -46,7 +46,7 @@ export function tooltipRows(
 ): ScalarTooltipRow[] {
   const linesById = new Map(lines.map((line) => [line.id, line]));
   const bandsById = new Map(bands.map((band) => [band.id, band]));
-  const points = rowsByLine(position.exact);
+  const points = groupRowsByLine(position.exact);
   return getValuesAt(lines, position.x).flatMap(({ id, x, y, raw }) => {
     const line = linesById.get(id);
     if (!line) return [];
@@ -137,7 +137,7 @@ export const COLUMN_LABELS: Readonly<Record<TooltipColumn, string>> = {
 };
 
 /** Return the columns to show. Steps are shown if they differ between runs. */
-export function tooltipColumns(
+export function listTooltipColumns(
   rows: readonly ScalarTooltipRow[],
   chosen: readonly string[],
 ): TooltipColumn[] {
@@ -155,7 +155,10 @@ export function tooltipColumns(
   return (Object.keys(wanted) as TooltipColumn[]).filter((column) => wanted[column]);
 }
 
-export function tooltipCells(row: ScalarTooltipRow, columns: readonly TooltipColumn[]): string[] {
+export function makeTooltipCells(
+  row: ScalarTooltipRow,
+  columns: readonly TooltipColumn[],
+): string[] {
   return columns.map((column) => CELLS[column](row));
 }
 

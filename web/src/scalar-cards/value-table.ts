@@ -1,5 +1,5 @@
 /** The rows and columns of the tables of a scalar card. */
-import { parseJsonNumber } from '../api/transport';
+import { parseJsonNumber } from '../api/columns';
 import type { LineRow, NearestPointRow, PointRow, RangeStatsRow } from '../api/schemas';
 import * as common from '../catalog/common';
 import * as m from '../catalog/scalars';
@@ -12,7 +12,7 @@ import {
   formatStep,
   formatValue,
 } from '../lib/format';
-import { makeLineId, rowsByLine } from './chart-lines';
+import { makeLineId, groupRowsByLine } from './chart-lines';
 
 export interface ValueCell {
   readonly text: string;
@@ -84,12 +84,12 @@ function valueCell(json: Parameters<typeof parseJsonNumber>[0]): ValueCell {
 const stepCell = (step: number | null): ValueCell => makeCell(step, formatStep);
 
 /** Return the values at one position. */
-export function pointsTable(
+export function makePointsTable(
   title: string,
   lines: readonly Line[],
   points: readonly NearestPointRow[],
 ): ValueTable {
-  const byLine = rowsByLine(points);
+  const byLine = groupRowsByLine(points);
   return makeTable(title, POINT_COLUMNS, lines, ({ id }) => {
     const point = byLine.get(id);
     return point && makePointCells(point);
@@ -107,7 +107,7 @@ function makePointCells(point: NearestPointRow) {
 }
 
 /** Return the last value of each line. */
-export function lastValuesTable(
+export function makeLastValuesTable(
   title: string,
   lines: readonly Line[],
   rows: readonly LineRow[],
@@ -118,16 +118,16 @@ export function lastValuesTable(
     const end = parseJsonNumber(last.wall_time);
     return [{ run, tag, relative_s: start === null || end === null ? NaN : end - start, ...last }];
   });
-  return pointsTable(title, lines, points);
+  return makePointsTable(title, lines, points);
 }
 
 /** Return the statistics of each line over a range. */
-export function rangeTable(
+export function makeRangeTable(
   title: string,
   lines: readonly Line[],
   rows: readonly RangeStatsRow[],
 ): ValueTable {
-  const byLine = rowsByLine(rows);
+  const byLine = groupRowsByLine(rows);
   return makeTable(title, RANGE_COLUMNS, lines, ({ id }) => {
     const row = byLine.get(id);
     return (

@@ -105,7 +105,7 @@ export class Dashboards {
 
   start(): void {
     this.#prefetchLikely();
-    new QueryObserver(this.#liveLog.queries, dashboardsQuery, ({ data, error }) => {
+    new QueryObserver(this.#liveLog.queries, dashboardsQuery, {}, ({ data, error }) => {
       if (data) this.#rows = data;
       // After an error the tags also tell which built-in dashboards have data.
       if (data || error) this.#isReady = true;

@@ -17,7 +17,7 @@ import type {
   StatusResponse,
   TagRow,
 } from '../api/schemas';
-import { parseTimestamp } from '../api/transport';
+import { parseTimestamp } from '../api/columns';
 import * as common from '../catalog/common';
 import * as m from '../catalog/shell';
 import { sortNatural } from '../lib/arrays';
@@ -107,10 +107,10 @@ export class LiveLog implements Live {
         this.queries.fetch(statusQuery, {}),
         this.queries.fetch(runsQuery, ALL_RUNS),
       ]);
-      new QueryObserver(this.queries, statusQuery, ({ data }) => {
+      new QueryObserver(this.queries, statusQuery, {}, ({ data }) => {
         if (data) this.#showStatus(data);
       }).setRequest({});
-      new QueryObserver(this.queries, runsQuery, ({ data }) => {
+      new QueryObserver(this.queries, runsQuery, {}, ({ data }) => {
         if (data) this.#showRuns(data);
       }).setRequest(ALL_RUNS);
       this.error = null;
@@ -144,10 +144,10 @@ export class LiveLog implements Live {
       onDelta: (delta) => this.#apply(delta),
       onReset: (cursor) => {
         this.cursor = cursor;
-        this.queries.markLog();
+        this.queries.revisions.markLog();
       },
       onEvent: (name, body) => {
-        this.queries.markEvent(name);
+        this.queries.revisions.markEvent(name);
         this.#emit(name, body);
       },
     });
@@ -160,7 +160,7 @@ export class LiveLog implements Live {
 
   /** Load the runs, and then all that is shown, after a change that the live stream does not report. */
   reload(): void {
-    this.queries.markEvent(RELOAD.event);
+    this.queries.revisions.markEvent(RELOAD.event);
   }
 
   getRevision(run: string | null): number {
@@ -192,7 +192,7 @@ export class LiveLog implements Live {
     const names = [...delta.added, ...delta.changed].map(({ name }) => name);
     names.push(...delta.removed);
     for (const name of names) this.#bumpRevision(name);
-    this.queries.markRuns(names);
+    this.queries.revisions.markRuns(names);
     if (delta.added.length + delta.changed.length > 0) this.changedAt = Date.now();
   }
 
@@ -221,7 +221,7 @@ export class LiveLog implements Live {
     if (isFirst) this.cursor = response.cursor;
     else {
       for (const run of this.runs) this.#bumpRevision(run.name);
-      this.queries.markRuns(null);
+      this.queries.revisions.markRuns(null);
     }
   }
 }
@@ -284,7 +284,7 @@ export class LogTags implements Tags {
 
   /** Load the tags together with the runs: no chart can be requested before. */
   start(): void {
-    new QueryObserver(this.#queries, tagsQuery, ({ data, error }) => {
+    new QueryObserver(this.#queries, tagsQuery, {}, ({ data, error }) => {
       if (data) this.rows = data;
       // Known tags stay; the connection status reports an unreachable server.
       this.error = data ? null : (error?.problem ?? null);
@@ -360,7 +360,7 @@ const IDLE_AFTER_S = 60;
 
 const EMPTY = { detail: '', tooltip: '', progress: null };
 
-export function connectionStatus(input: ConnectionInput): ConnectionStatus {
+export function getConnectionStatus(input: ConnectionInput): ConnectionStatus {
   if (input.exportedAt) return describeExport(input.exportedAt, input.now);
   if (input.connection === 'lost') {
     return {

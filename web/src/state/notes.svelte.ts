@@ -71,7 +71,7 @@ export class LogNotes implements Notes {
   }
 
   start(): void {
-    new QueryObserver(this.#queries, notesQuery, ({ data, error }) => {
+    new QueryObserver(this.#queries, notesQuery, {}, ({ data, error }) => {
       if (data && data !== this.#response) this.#show(data);
       // A static export has no notes; the connection status reports an unreachable server.
       if (error instanceof ServerError && error.status !== NOT_FOUND) this.error = error.problem;
@@ -146,7 +146,7 @@ export class LogNotes implements Notes {
   }
 
   #reload(): void {
-    this.#queries.markEvent(CHANGED_ELSEWHERE.event);
+    this.#queries.revisions.markEvent(CHANGED_ELSEWHERE.event);
   }
 
   #show(response: NotesResponse): void {

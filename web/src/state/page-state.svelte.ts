@@ -5,8 +5,7 @@ import { apiRequest, getTransport } from '../api/transport';
 import { createQuery } from '../api/create-query.svelte';
 import { QueryCache } from '../api/query-cache';
 import { optionalNumber, range } from '../lib/codecs';
-import { isActivating, isTyping, matchesShortcut } from '../lib/browser';
-import { runAfterPaint } from '../lib/tasks';
+import { isActivating, isTyping, matchesShortcut, runAfterPaint } from '../lib/browser';
 import type {
   Command,
   Commands,

@@ -6,7 +6,7 @@ import type { DashboardRow, LoadStatus, RunRow, TagRow } from '../api/schemas';
 import { text } from '../lib/codecs';
 import { AUTO_SELECTION, makeSelection } from '../lib/run-selection';
 import type { BuiltInDashboard } from '../plugin/registry';
-import { applyDelta, type ConnectionInput, connectionStatus } from './live-log.svelte';
+import { applyDelta, type ConnectionInput, getConnectionStatus } from './live-log.svelte';
 import { createPageState, type PageState, startPage } from './page-state.svelte';
 import { makeExpression, makeSelectionRequest } from './runs/paged-run-list.svelte';
 import { PageUrl } from './url.svelte';
@@ -406,7 +406,7 @@ describe('connection status', () => {
   };
 
   const describe = (part: Partial<ConnectionInput>): string => {
-    const { kind, label, detail } = connectionStatus({ ...input, ...part });
+    const { kind, label, detail } = getConnectionStatus({ ...input, ...part });
     return `${kind}: ${label} ${detail}`.trim();
   };
 
@@ -431,8 +431,10 @@ describe('connection status', () => {
     const progress = { files_done: 1, files_total: 4, bytes_done: 1.2e9, bytes_total: 1.9e9 };
     const status = { ...read, loading: true, progress };
     expect(describe({ status })).toBe('loading: Loading… 1 of 4 files, 1.2 of 1.9 GB');
-    expect(connectionStatus({ ...input, status }).progress).toBeCloseTo(0.63, 2);
-    expect(connectionStatus({ ...input, status }).tooltip).toBe('Read 1 of 4 files, 1.2 of 1.9 GB');
+    expect(getConnectionStatus({ ...input, status }).progress).toBeCloseTo(0.63, 2);
+    expect(getConnectionStatus({ ...input, status }).tooltip).toBe(
+      'Read 1 of 4 files, 1.2 of 1.9 GB',
+    );
   });
 
   test('paused updates are shown', () => {

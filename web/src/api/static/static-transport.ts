@@ -1,11 +1,6 @@
 import * as common from '../../catalog/common';
-import {
-  decodeColumns,
-  getRoutePath,
-  splitRoute,
-  type Transport,
-  type WireRequest,
-} from '../transport';
+import { decodeColumns } from '../columns';
+import { getRoutePath, splitRoute, type Transport, type WireRequest } from '../transport';
 import { NotExportedError, ReadOnlyError, ServerError } from '../errors';
 import type { RequestOf, ResponseOf, RouteName } from '../query-definition';
 import type {

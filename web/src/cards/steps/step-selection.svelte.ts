@@ -17,7 +17,7 @@ import {
   type CardGridState,
   EMPTY_PER_CARD,
   type PerCard,
-  perCardCodec,
+  makePerCardCodec,
   withCardValue,
 } from '../card-grid.svelte';
 import type { Card, CardCaption, TagCard } from '../card-sections';
@@ -46,7 +46,7 @@ export function makeValueRequest(
  * Return the path of a value. It must be equal to that of `value_path` in `tracklight/analysis/media`,
  * by which static exports store values.
  */
-export function valuePath(
+export function makeValuePath(
   verb: string,
   steps: SortedSteps,
   position: number,
@@ -183,7 +183,7 @@ export class StepsQuery {
   }
 }
 
-const stepsCodec = perCardCodec<number>(
+const stepsCodec = makePerCardCodec<number>(
   1,
   ([text = '']) => optionalNumber.parse(text),
   (step) => [String(step)],

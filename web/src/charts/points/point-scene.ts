@@ -258,7 +258,7 @@ function packRgba(color: string): number {
 }
 
 /** Return four bytes (RGBA) per row. Rows without a number are gray. */
-export function colorNumbers(
+export function computeColorNumbers(
   numbers: Float32Array,
   ramp: ColorRamp,
   [low, high]: readonly [number, number],
@@ -276,7 +276,10 @@ export function colorNumbers(
 }
 
 /** Return four bytes (RGBA) per row, by the number of its value; -1 is gray. */
-export function colorCodes(codes: Int32Array, palette: readonly string[] = RUN_COLORS): Uint8Array {
+export function computeColorCodes(
+  codes: Int32Array,
+  palette: readonly string[] = RUN_COLORS,
+): Uint8Array {
   const colors = Uint32Array.from(palette, packRgba);
   const rgba = new Uint32Array(codes.length).fill(packRgba(MISSING_COLOR));
   for (let row = 0; row < rgba.length; row++) {

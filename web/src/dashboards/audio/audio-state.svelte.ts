@@ -4,7 +4,7 @@ import { SvelteMap, SvelteSet } from 'svelte/reactivity';
 import type { ClipInfo } from '../../api/schemas';
 import {
   EMPTY_PER_CARD,
-  perCardCodec,
+  makePerCardCodec,
   TagGridState,
   withCardValue,
 } from '../../cards/card-grid.svelte';
@@ -295,7 +295,7 @@ const SPECTROGRAM_MODES: readonly SpectrogramMode[] = ['off', 'mel', 'log', 'lin
 const DEFAULT_RANGE_DB = 80;
 const DEFAULT_VOLUME = 0.8;
 
-const zoomsCodec = perCardCodec<NumberRange>(
+const zoomsCodec = makePerCardCodec<NumberRange>(
   1,
   ([text = '']) => range.parse(text),
   (timeRange) => [range.format(timeRange)],
@@ -358,7 +358,7 @@ const FILE_EXTENSIONS: Readonly<Record<string, string>> = {
   'video/webm': 'webm',
 };
 
-export function fileExtension({ content_type }: ClipInfo): string {
+export function getFileExtension({ content_type }: ClipInfo): string {
   return FILE_EXTENSIONS[content_type] ?? 'bin';
 }
 
@@ -376,7 +376,7 @@ export function describeEncoding({ encoding, bits }: ClipInfo): string {
 }
 
 /** Return Python code that reads the clips of a card, at all steps. */
-export function audioPythonCode(options: {
+export function makeAudioPythonCode(options: {
   readonly roots: readonly LogRoot[];
   readonly runs: readonly string[];
   readonly tag: string;

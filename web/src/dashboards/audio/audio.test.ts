@@ -3,11 +3,11 @@ import { describe, expect, it, test } from 'vitest';
 import type { ClipInfo } from '../../api/schemas';
 import { makeFrequencyScale } from '../../charts/audio/audio-layout';
 import {
-  audioPythonCode,
+  makeAudioPythonCode,
   chooseClipSource,
   clipRefCodec,
   describeEncoding,
-  fileExtension,
+  getFileExtension,
   findAudioFormat,
   isPlayable,
   isSameClip,
@@ -69,7 +69,7 @@ describe('clip info', () => {
   });
 
   it('the file extension follows the content type', () => {
-    expect([WAV, MP3, UNKNOWN].map(fileExtension)).toEqual(['wav', 'mp3', 'bin']);
+    expect([WAV, MP3, UNKNOWN].map(getFileExtension)).toEqual(['wav', 'mp3', 'bin']);
   });
 
   it('the format is null if a property is unknown', () => {
@@ -89,7 +89,7 @@ describe('clip info', () => {
 
   it('writes Python code that reads the clips', () => {
     const roots = [{ name: '', path: '/logs' }];
-    expect(audioPythonCode({ roots, runs: ['a', 'b"c'], tag: 'voice' })).toBe(
+    expect(makeAudioPythonCode({ roots, runs: ['a', 'b"c'], tag: 'voice' })).toBe(
       `import tracklight
 
 log = tracklight.open("/logs")

@@ -1,7 +1,7 @@
 import {
   makeValueRequest,
   type SortedSteps,
-  valuePath,
+  makeValuePath,
 } from '../../cards/steps/step-selection.svelte';
 import { defineQuery } from '../../api/query-definition';
 import type { ClipRequest, SpectrogramResponse, WaveformResponse } from '../../api/schemas';
@@ -62,7 +62,7 @@ export function makeClipRequest({ steps, position, part }: ClipAddress): Require
 }
 
 export function clipPath({ steps, position, part }: ClipAddress): string {
-  return valuePath('clip', steps, position, { clip: part });
+  return makeValuePath('clip', steps, position, { clip: part });
 }
 
 export interface AudioFormat {

@@ -340,16 +340,16 @@ export class CollapsedSections implements Param<readonly string[]> {
   }
 
   get value(): readonly string[] {
-    return symmetricDifference(this.#getDefaults(), this.#toggled.value);
+    return computeSymmetricDifference(this.#getDefaults(), this.#toggled.value);
   }
 
   set(collapsed: readonly string[], mode?: 'push' | 'replace'): void {
-    this.#toggled.set(symmetricDifference(this.#getDefaults(), collapsed), mode);
+    this.#toggled.set(computeSymmetricDifference(this.#getDefaults(), collapsed), mode);
   }
 }
 
 /** Return the items that are in only one of two lists. */
-export function symmetricDifference(
+export function computeSymmetricDifference(
   one: readonly string[],
   other: readonly string[],
 ): readonly string[] {

@@ -1,4 +1,4 @@
-import { getContext, setContext } from 'svelte';
+import { createContext } from 'svelte';
 
 import { type Query, QueryMap } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
@@ -401,15 +401,7 @@ export function describeEvaluation({ run, tag, step, kind }: EvaluationRow): str
   return step === null ? name : m.evaluationAtStep({ name, step: formatStep(step) });
 }
 
-const KEY = Symbol('fairness');
-
-export function setFairness(state: FairnessState): FairnessState {
-  return setContext(KEY, state);
-}
-
-export function getFairness(): FairnessState {
-  return getContext(KEY);
-}
+export const [getFairness, setFairness] = createContext<FairnessState>();
 
 /** Register the keys of the dashboard; returns how to remove them. */
 export function registerFairnessShortcuts(board: FairnessState): () => void {

@@ -9,7 +9,7 @@ import { LIGHT_THEME } from '../../charts/renderer/renderer';
 import type { MenuItem } from '../../components/MenuItems.svelte';
 import { NO_HIGHLIGHTS } from './canvas/graph-drawing';
 import GraphExportImage from './canvas/GraphExportImage.svelte';
-import { graphName } from './graph-labels';
+import { getGraphName } from './graph-labels';
 import type { GraphsState } from './graphs-state.svelte';
 
 const EXPORT_PIXEL_RATIO = 2;
@@ -18,9 +18,9 @@ const MAX_CANVAS_PX = 12_000;
 const SVG_TYPE = 'image/svg+xml';
 
 /** Return menu items that export the drawing as an image, or all nodes as a file. */
-export function graphExportItems(graphs: GraphsState): MenuItem[][] {
+export function listGraphExportItems(graphs: GraphsState): MenuItem[][] {
   const { catalog, context } = graphs;
-  const getName = (row: GraphRow): string => graphName(row, catalog.getRunLabel);
+  const getName = (row: GraphRow): string => getGraphName(row, catalog.getRunLabel);
   const title =
     [catalog.current, catalog.other]
       .flatMap((row) => row ?? [])

@@ -19,7 +19,7 @@ export function describeNode(node: GraphNode): string {
 }
 
 /** The second line of a node. */
-export function nodeSubtitle(node: GraphNode): string {
+export function getNodeSubtitle(node: GraphNode): string {
   if (node.kind === 'placeholder') return node.op;
   const { opCount, parameters } = node;
   const content = isExpandable(node)
@@ -49,7 +49,7 @@ export function listStubFields({ inputs, outputs }: EdgeStubs): [string, string]
 }
 
 /** The name of a column of uploaded data: that of the file, and of the column if it has several. */
-export function overlayName(key: string, overlays: readonly OverlayRow[]): string {
+export function getOverlayName(key: string, overlays: readonly OverlayRow[]): string {
   const separator = key.indexOf(':');
   const row = overlays.find(({ id }) => id === key.slice(0, separator));
   if (!row) return key;
@@ -76,12 +76,12 @@ export function listOverlayFields(
   if (!found || overlay === null) return [];
   const { value, baseline } = found;
   const format = (number: number | null): string => (number === null ? '' : formatValue(number));
-  const own: [string, string] = [overlayName(overlay, overlays), format(value)];
+  const own: [string, string] = [getOverlayName(overlay, overlays), format(value)];
   if (overlayBaseline === null) return [own];
   const difference = value === null || baseline === null ? null : value - baseline;
   return [
     own,
-    [overlayName(overlayBaseline, overlays), format(baseline)],
+    [getOverlayName(overlayBaseline, overlays), format(baseline)],
     [m.dataDifference, format(difference)],
   ];
 }
@@ -183,17 +183,17 @@ export type RunLabeler = (run: string) => string;
 /** TensorFlow logs the graph of a run without a tag; the server gives it this one. */
 const RUN_GRAPH_TAG = '__run_graph__';
 
-export function graphTitle({ tag, title }: GraphRow): string {
+export function getGraphTitle({ tag, title }: GraphRow): string {
   return tag === RUN_GRAPH_TAG ? m.runGraph : title;
 }
 
-export function graphName(row: GraphRow, labelOf: RunLabeler): string {
-  const title = graphTitle(row);
+export function getGraphName(row: GraphRow, labelOf: RunLabeler): string {
+  const title = getGraphTitle(row);
   return row.run === '' ? title : `${labelOf(row.run)} · ${title}`;
 }
 
 /** Options to select a graph, grouped by run. */
-export function graphOptions(
+export function listGraphOptions(
   rows: readonly GraphRow[],
   selected: GraphRow | undefined,
   labelOf: RunLabeler,
@@ -204,7 +204,7 @@ export function graphOptions(
     ({ run }) => (run === '' ? common.uploadedFiles : labelOf(run)),
     (row) => ({
       key: row.id,
-      label: graphName(row, labelOf),
+      label: getGraphName(row, labelOf),
       hint: isEmpty(row.id) ? m.kindEmpty : GRAPH_KIND_LABELS[row.kind],
       selected: row.id === selected?.id,
     }),

@@ -1,6 +1,6 @@
 /** What a card shows of a response: chart data, captions and issues, and how many runs fit. */
 import type { BucketsResponse, HistogramChartRow, HistogramSeriesRow } from '../../api/schemas';
-import { parseJsonNumber } from '../../api/transport';
+import { parseJsonNumber } from '../../api/columns';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/histograms';
 import { getBinIndex } from '../../charts/histogram/histogram-interaction';

@@ -13,7 +13,7 @@ import type {
 import {
   createCardGridSettings,
   type PerCard,
-  perCardCodec,
+  makePerCardCodec,
   type TagGridInfo,
   TagGridState,
   toggleItem,
@@ -23,7 +23,7 @@ import type { TagCard } from '../../cards/card-sections';
 import {
   downloadBlob,
   type ImageExporter,
-  imageExportItems,
+  listImageExportItems,
   type LogRoot,
   openLogLines,
   quotePython,
@@ -102,13 +102,13 @@ const binCountCodec: Codec<number> = {
   format: String,
 };
 
-const skippedRunsCodec: Codec<PerCard<number>> = perCardCodec(
+const skippedRunsCodec: Codec<PerCard<number>> = makePerCardCodec(
   1,
   ([text = '']) => Math.max(0, Math.round(number(0).parse(text))) || null,
   (skip) => [String(skip)],
 );
 
-export const viewportsCodec: Codec<PerCard<HistogramViewport>> = perCardCodec(
+export const viewportsCodec: Codec<PerCard<HistogramViewport>> = makePerCardCodec(
   4,
   (texts) => {
     const [steps, values] = [0, 2].map((first) => parseRange(texts[first], texts[first + 1]));
@@ -463,7 +463,7 @@ function makeExportItems(
   });
   return [
     ...(canExportBuckets(state) ? [table('csv'), table('json')] : []),
-    ...imageExportItems(getExporter, chart.card.title),
+    ...listImageExportItems(getExporter, chart.card.title),
     { label: common.copyAsPython, run: showPython },
   ];
 }

@@ -1,5 +1,5 @@
 import { moveKey, type SortOrder } from '../../components/data-table';
-import { getContext, setContext } from 'svelte';
+import { createContext } from 'svelte';
 
 import type { Query } from '../../api/create-query.svelte';
 import type { QueryError } from '../../api/errors';
@@ -8,7 +8,7 @@ import * as common from '../../catalog/common';
 import * as m from '../../catalog/hparams';
 import { text } from '../../lib/codecs';
 import { findCommonFolder } from '../../lib/grouping';
-import { runAfterPaint, runInSlices } from '../../lib/tasks';
+import { runAfterPaint, runInSlices } from '../../lib/browser';
 import type { Context, Shortcut } from '../../plugin/context';
 import {
   HPARAMS_VIEWS,
@@ -382,15 +382,7 @@ function findDefaultMetric(metrics: readonly TrialMetric[]): TrialMetric | undef
   );
 }
 
-const CONTEXT_KEY = Symbol('hparams');
-
-export function setHParams(dashboard: HParamsDashboard): HParamsDashboard {
-  return setContext(CONTEXT_KEY, dashboard);
-}
-
-export function getHParams(): HParamsDashboard {
-  return getContext<HParamsDashboard>(CONTEXT_KEY);
-}
+export const [getHParams, setHParams] = createContext<HParamsDashboard>();
 
 /** Register the keyboard shortcuts; call the returned function to remove them. */
 export function registerHParamsShortcuts(dashboard: HParamsDashboard): () => void {

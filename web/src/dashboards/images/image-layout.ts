@@ -118,7 +118,7 @@ export function displaySize({ width, height, video }: ImageInfo): Size {
 }
 
 /** Return width / height of the first valid image. */
-export function aspectRatio(parts: readonly ImageInfo[]): number {
+export function getAspectRatio(parts: readonly ImageInfo[]): number {
   const found = parts.find(({ width, video }) => width > 0 || video);
   if (!found) return 1;
   const { width, height } = displaySize(found);
@@ -131,7 +131,7 @@ export function layoutImages(
   space: Size,
   stretch = false,
 ): TileLayout {
-  const aspect = aspectRatio(parts);
+  const aspect = getAspectRatio(parts);
   const spacing = {
     gap: IMAGE_GAP_PX,
     captionHeight: 0,
@@ -169,14 +169,14 @@ export interface ImageShape {
 const DEFAULT_SHAPE: ImageShape = { count: 1, aspect: 1 };
 
 /** Return the shape of the run with the most images. */
-export function commonShape(
+export function findCommonShape(
   all: readonly (readonly ImageInfo[])[],
   part: number | null,
 ): ImageShape {
   const [first, ...others] = all.map((parts) => selectImages(parts, part));
   if (!first) return DEFAULT_SHAPE;
   const longest = others.reduce((one, other) => (other.length > one.length ? other : one), first);
-  return { count: Math.max(1, longest.length), aspect: aspectRatio(longest) };
+  return { count: Math.max(1, longest.length), aspect: getAspectRatio(longest) };
 }
 
 /** Lay out the runs of a card. */
@@ -234,7 +234,7 @@ export function sampleEvenly(items: ArrayLike<number>, maxItems: number): number
 }
 
 /** Remove the folders that all labels have in common at the start and at the end. */
-export function distinguishingLabels(labels: readonly string[]): string[] {
+export function makeDistinguishingLabels(labels: readonly string[]): string[] {
   const all = labels.map((label) => label.split('/'));
   const [first = [], ...others] = all;
   if (others.length === 0) return [...labels];
@@ -337,7 +337,7 @@ export function panBy(pane: PaneGeometry, viewport: Viewport, dx: number, dy: nu
 }
 
 /** Return the image pixel at a point of the pane; null outside of the image. */
-export function pixelAt(pane: PaneGeometry, viewport: Viewport, at: Point): Point | null {
+export function getPixelAt(pane: PaneGeometry, viewport: Viewport, at: Point): Point | null {
   const { left, top, scale } = computeTransform(pane, viewport);
   const [x, y] = [Math.floor((at.x - left) / scale), Math.floor((at.y - top) / scale)];
   const { width, height } = pane.imageSize;
@@ -379,7 +379,7 @@ export interface Tile {
 }
 
 /** Return the coarsest level that is sharp on the screen. */
-export function tileLevel(image: Size, deviceScale: number): number {
+export function getImageTileLevel(image: Size, deviceScale: number): number {
   const last = Math.max(
     0,
     Math.ceil(Math.log2(Math.max(image.width, image.height) / TILE_SIZE_PX)),

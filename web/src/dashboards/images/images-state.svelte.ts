@@ -22,7 +22,13 @@ import {
   type Viewport,
 } from './image-layout';
 import { ImageLoader } from './image-loader.svelte';
-import { imageInfoQuery, ImageValue, originalPath, type RunSeries, thumbnailPath } from './query';
+import {
+  imageInfoQuery,
+  ImageValue,
+  getOriginalPath,
+  type RunSeries,
+  getThumbnailPath,
+} from './query';
 
 /** One of two compared images. */
 export interface ComparedImage {
@@ -33,12 +39,12 @@ export interface ComparedImage {
 
 export type ComparedPair = readonly [ComparedImage, ComparedImage];
 
-export function comparedImageLabel({ run, value }: ComparedImage): string {
+export function getComparedImageLabel({ run, value }: ComparedImage): string {
   return common.runAtStep({ run: run.label, step: formatStep(value.step) });
 }
 
 /** Return two runs, or the first and the current step of the only run. */
-export function defaultImagePair(
+export function findDefaultImagePair(
   series: readonly RunSeries[],
   part: number | null,
 ): ImagePair | null {
@@ -175,8 +181,8 @@ export async function readPixels(
   const { value, info } = compared;
   const path =
     hasOriginals && isComparedAtFullSize(compared, hasOriginals)
-      ? originalPath(value, info)
-      : thumbnailPath(value, info, MAX_COMPARED_SIDE_PX, hasOriginals);
+      ? getOriginalPath(value, info)
+      : getThumbnailPath(value, info, MAX_COMPARED_SIDE_PX, hasOriginals);
   const image = await imageLoader.loadImage(path);
   const { naturalWidth: width, naturalHeight: height } = image;
   const canvas = new OffscreenCanvas(width, height);
@@ -358,7 +364,7 @@ export class ImagesState {
     const { fullScreen } = this.cardGrid.settings;
     if (fullScreen.value !== cardId) fullScreen.set(cardId, 'push');
     this.settings.viewport.set(FIT_VIEWPORT);
-    this.settings.comparedPair.set(defaultImagePair(series, this.settings.imageIndex.value));
+    this.settings.comparedPair.set(findDefaultImagePair(series, this.settings.imageIndex.value));
   }
 
   closeComparison(): void {

@@ -11,9 +11,9 @@ import {
   viewportCodec,
 } from './images-state.svelte';
 import {
-  aspectRatio,
+  getAspectRatio,
   computeTransform,
-  distinguishingLabels,
+  makeDistinguishingLabels,
   FIT_VIEWPORT,
   fitInside,
   fitScale,
@@ -23,10 +23,10 @@ import {
   measureGrid,
   panBy,
   type PaneGeometry,
-  pixelAt,
+  getPixelAt,
   sampleEvenly,
   selectImages,
-  tileLevel,
+  getImageTileLevel,
   type Viewport,
   visibleTiles,
   zoomAt,
@@ -34,13 +34,13 @@ import {
 } from './image-layout';
 import { LatestRequest } from './image-loader.svelte';
 import {
-  archivePath,
+  getArchivePath,
   describeImage,
   hasAlpha,
-  imagePythonCode,
+  makeImagePythonCode,
   ImageValue,
-  neededImageSize,
-  thumbnailPath,
+  getNeededImageSize,
+  getThumbnailPath,
 } from './query';
 import {
   findPixel,
@@ -132,8 +132,8 @@ describe('image layout', () => {
   });
 
   test('the aspect ratio is that of the first valid image', () => {
-    expect(aspectRatio([part(0, 0, 0), part(1, 40, 20)])).toBe(2);
-    expect(aspectRatio([])).toBe(1);
+    expect(getAspectRatio([part(0, 0, 0), part(1, 40, 20)])).toBe(2);
+    expect(getAspectRatio([])).toBe(1);
   });
 
   test('an image keeps its aspect ratio in a box', () => {
@@ -180,17 +180,16 @@ describe('image layout', () => {
   });
 
   test('removes common folders', () => {
-    expect(distinguishingLabels(['sweep/lr=0.01/validation', 'sweep/lr=0.1/validation'])).toEqual([
-      'lr=0.01',
-      'lr=0.1',
-    ]);
-    expect(distinguishingLabels(['a/train', 'a/validation'])).toEqual(['train', 'validation']);
+    expect(
+      makeDistinguishingLabels(['sweep/lr=0.01/validation', 'sweep/lr=0.1/validation']),
+    ).toEqual(['lr=0.01', 'lr=0.1']);
+    expect(makeDistinguishingLabels(['a/train', 'a/validation'])).toEqual(['train', 'validation']);
   });
 
   test('labels do not become empty', () => {
-    expect(distinguishingLabels(['a/b'])).toEqual(['a/b']);
-    expect(distinguishingLabels(['a', 'a/b'])).toEqual(['a', 'a/b']);
-    expect(distinguishingLabels(['x/a', 'x/a'])).toEqual(['a', 'a']);
+    expect(makeDistinguishingLabels(['a/b'])).toEqual(['a/b']);
+    expect(makeDistinguishingLabels(['a', 'a/b'])).toEqual(['a', 'a/b']);
+    expect(makeDistinguishingLabels(['x/a', 'x/a'])).toEqual(['a', 'a']);
   });
 });
 
@@ -222,13 +221,13 @@ describe('query', () => {
 
   test('the needed size is in screen pixels and at most that of the image', () => {
     const size = { width: 1000, height: 500 };
-    expect(neededImageSize(size, { width: 300, height: 300 }, 2)).toBe(600);
-    expect(neededImageSize({ width: 28, height: 28 }, { width: 300, height: 300 }, 2)).toBe(28);
+    expect(getNeededImageSize(size, { width: 300, height: 300 }, 2)).toBe(600);
+    expect(getNeededImageSize({ width: 28, height: 28 }, { width: 300, height: 300 }, 2)).toBe(28);
   });
 
   test('the smallest sufficient thumbnail is used, else the original', () => {
     const end = (side: number, changes: Partial<ImageInfo> = {}): string =>
-      thumbnailPath(VALUE, makeInfo(changes), side, true).replace(/.*&fingerprint=78/, '');
+      getThumbnailPath(VALUE, makeInfo(changes), side, true).replace(/.*&fingerprint=78/, '');
     expect(end(60)).toBe('&part=2&size=64');
     expect(end(65)).toBe('&part=2&size=128');
     expect(end(2048)).toBe('&part=2&size=2048');
@@ -237,8 +236,8 @@ describe('query', () => {
   });
 
   test('an export has one size', () => {
-    expect(thumbnailPath(VALUE, makeInfo(), 60, false)).toContain('thumbnail?');
-    expect(thumbnailPath(VALUE, makeInfo(), 60, false)).toContain('size=512');
+    expect(getThumbnailPath(VALUE, makeInfo(), 60, false)).toContain('thumbnail?');
+    expect(getThumbnailPath(VALUE, makeInfo(), 60, false)).toContain('size=512');
   });
 
   test('describes the format of an image', () => {
@@ -254,16 +253,16 @@ describe('query', () => {
   });
 
   test('the archive contains the selected runs', () => {
-    expect(archivePath('a/b', ['x', 'y z'])).toBe('archive?tag=a%2Fb&runs=x&runs=y%20z');
+    expect(getArchivePath('a/b', ['x', 'y z'])).toBe('archive?tag=a%2Fb&runs=x&runs=y%20z');
   });
 
   test('Python code reads the shown step, or the last one', () => {
     const options = { roots: [{ name: '', path: '/logs' }], run: 'a "b"', tag: 'x' };
-    const code = imagePythonCode({ ...options, step: 20 });
+    const code = makeImagePythonCode({ ...options, step: 20 });
     expect(code).toContain('tracklight.open("/logs")');
     expect(code).toContain('log.images("a \\"b\\"", "x")');
     expect(code).toContain('images.at(20)');
-    expect(imagePythonCode({ ...options, step: null })).toContain('images[-1]');
+    expect(makeImagePythonCode({ ...options, step: null })).toContain('images[-1]');
   });
 });
 
@@ -407,10 +406,10 @@ describe('image geometry', () => {
 
   test('zooming keeps the pixel under the pointer', () => {
     const at = { x: 100, y: 150 };
-    const before = pixelAt(WIDE, FIT_VIEWPORT, at);
+    const before = getPixelAt(WIDE, FIT_VIEWPORT, at);
     const zoomed = zoomAt(WIDE, FIT_VIEWPORT, at, 8);
     expect(zoomed.zoom).toBe(8);
-    expect(pixelAt(WIDE, zoomed, at)).toEqual(before);
+    expect(getPixelAt(WIDE, zoomed, at)).toEqual(before);
     expect(computeTransform(WIDE, zoomed).scale).toBe(16);
   });
 
@@ -442,9 +441,9 @@ describe('image geometry', () => {
   });
 
   test('there are no pixels beside the image', () => {
-    expect(pixelAt(WIDE, FIT_VIEWPORT, { x: 0, y: 100 })).toEqual({ x: 0, y: 0 });
-    expect(pixelAt(WIDE, FIT_VIEWPORT, { x: 399, y: 199 })).toEqual({ x: 199, y: 49 });
-    expect(pixelAt(WIDE, FIT_VIEWPORT, { x: 10, y: 99 })).toBeNull();
+    expect(getPixelAt(WIDE, FIT_VIEWPORT, { x: 0, y: 100 })).toEqual({ x: 0, y: 0 });
+    expect(getPixelAt(WIDE, FIT_VIEWPORT, { x: 399, y: 199 })).toEqual({ x: 199, y: 49 });
+    expect(getPixelAt(WIDE, FIT_VIEWPORT, { x: 10, y: 99 })).toBeNull();
   });
 
   test('zoomForScale is the inverse of computeTransform', () => {
@@ -454,12 +453,12 @@ describe('image geometry', () => {
   const HUGE = { width: 10_000, height: 10_000 };
 
   test('the level is the coarsest that is sharp', () => {
-    expect(tileLevel(HUGE, 3)).toBe(0);
-    expect(tileLevel(HUGE, 1)).toBe(0);
-    expect(tileLevel(HUGE, 0.51)).toBe(0);
-    expect(tileLevel(HUGE, 0.5)).toBe(1);
-    expect(tileLevel(HUGE, 0.1)).toBe(3);
-    expect(tileLevel(HUGE, 1e-6)).toBe(5);
+    expect(getImageTileLevel(HUGE, 3)).toBe(0);
+    expect(getImageTileLevel(HUGE, 1)).toBe(0);
+    expect(getImageTileLevel(HUGE, 0.51)).toBe(0);
+    expect(getImageTileLevel(HUGE, 0.5)).toBe(1);
+    expect(getImageTileLevel(HUGE, 0.1)).toBe(3);
+    expect(getImageTileLevel(HUGE, 1e-6)).toBe(5);
   });
 
   test('only visible tiles are returned', () => {

@@ -1,7 +1,7 @@
 import {
   makeValueRequest,
   type SortedSteps,
-  valuePath,
+  makeValuePath,
 } from '../../cards/steps/step-selection.svelte';
 import { defineQuery } from '../../api/query-definition';
 import type { ImageInfo, ValueRequest } from '../../api/schemas';
@@ -47,7 +47,7 @@ export class ImageValue {
   }
 
   path(route: string, extra: Readonly<Record<string, number>> = {}): string {
-    return valuePath(route, this.steps, this.position, extra);
+    return makeValuePath(route, this.steps, this.position, extra);
   }
 
   /** Return the value at another position of the series; undefined beyond its ends. */
@@ -65,13 +65,13 @@ const THUMBNAIL_SIZES = [64, 128, 256, 512, 1024, 2048];
 const EXPORTED_THUMBNAIL_SIZE = 512;
 
 /** Return the length of the longer side in screen pixels if an image is fitted into a box. */
-export function neededImageSize({ width, height }: Size, box: Size, pixelRatio: number): number {
+export function getNeededImageSize({ width, height }: Size, box: Size, pixelRatio: number): number {
   const scale = Math.min(box.width / width, box.height / height) * pixelRatio;
   return Math.max(width, height) * Math.min(1, scale);
 }
 
 /** Return the path of an image that is sharp at `side` screen pixels. */
-export function thumbnailPath(
+export function getThumbnailPath(
   value: ImageValue,
   info: ImageInfo,
   side: number,
@@ -81,11 +81,11 @@ export function thumbnailPath(
   if (!hasOriginals) return value.path('thumbnail', { part, size: EXPORTED_THUMBNAIL_SIZE });
   const size = THUMBNAIL_SIZES.find((one) => one >= side - 0.5);
   if (size !== undefined) return value.path('thumbnail', { part, size });
-  return info.tiled ? value.path('thumbnail', { part, size: 2048 }) : originalPath(value, info);
+  return info.tiled ? value.path('thumbnail', { part, size: 2048 }) : getOriginalPath(value, info);
 }
 
 /** Return the paths of the thumbnails that are needed to show some images of a value. */
-export function thumbnailPaths(
+export function listThumbnailPaths(
   value: ImageValue,
   parts: readonly ImageInfo[],
   space: Size,
@@ -95,12 +95,12 @@ export function thumbnailPaths(
   return parts
     .filter(({ problem, video, frames }) => problem === null && !video && frames === 1)
     .map((info) =>
-      thumbnailPath(value, info, neededImageSize(info, tile, devicePixelRatio), hasOriginals),
+      getThumbnailPath(value, info, getNeededImageSize(info, tile, devicePixelRatio), hasOriginals),
     );
 }
 
 /** Return the path of the original image, in a format that browsers can show. */
-export function originalPath(value: ImageValue, { part }: ImageInfo): string {
+export function getOriginalPath(value: ImageValue, { part }: ImageInfo): string {
   return value.path('picture', { part });
 }
 
@@ -142,13 +142,13 @@ export const pixelsQuery = defineQuery('GET images/pixels', {
 });
 
 /** Return the path of a ZIP archive with all images of a tag and some runs. */
-export function archivePath(tag: string, runs: readonly string[]): string {
+export function getArchivePath(tag: string, runs: readonly string[]): string {
   const query = [['tag', tag], ...runs.map((run) => ['runs', run])];
   return `archive?${query.map(([key, value]) => `${key}=${encodeURIComponent(value ?? '')}`).join('&')}`;
 }
 
 /** Return Python code that reads the images of a run; without a step, the last ones. */
-export function imagePythonCode(options: {
+export function makeImagePythonCode(options: {
   readonly roots: readonly LogRoot[];
   readonly run: string;
   readonly tag: string;

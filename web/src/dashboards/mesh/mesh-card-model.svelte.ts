@@ -5,7 +5,11 @@ import { defineQuery } from '../../api/query-definition';
 import type { GeometryRequest, GeometryResponse, Problem } from '../../api/schemas';
 import type { TagCard } from '../../cards/card-sections';
 import { downloadUrl } from '../../cards/export';
-import { indexAtStep, makeValueRequest, valuePath } from '../../cards/steps/step-selection.svelte';
+import {
+  indexAtStep,
+  makeValueRequest,
+  makeValuePath,
+} from '../../cards/steps/step-selection.svelte';
 import * as common from '../../catalog/common';
 import * as m from '../../catalog/mesh';
 import type { MenuItem } from '../../components/MenuItems.svelte';
@@ -209,7 +213,7 @@ function makeExportItems(
       ...(format === 'ply' ? { icon: 'download' as const } : {}),
       run: () => {
         const item = settings.item.value;
-        downloadUrl(context.api.url(valuePath('file', steps, position, { item, format })));
+        downloadUrl(context.api.url(makeValuePath('file', steps, position, { item, format })));
       },
     };
   });

@@ -4,7 +4,7 @@ import { createContext, untrack } from 'svelte';
 import type { GeometryResponse, Light, SceneConfig, StampRow, TagRow } from '../../api/schemas';
 import {
   type PerCard,
-  perCardCodec,
+  makePerCardCodec,
   TagGridState,
   withCardValue,
 } from '../../cards/card-grid.svelte';
@@ -251,7 +251,7 @@ export const PROJECTIONS = ['auto', 'perspective', 'orthographic'] as const;
 
 const ORBIT_FIELDS = 6;
 
-const orbitsCodec = perCardCodec<Orbit>(ORBIT_FIELDS, parseOrbit, (orbit) => {
+const orbitsCodec = makePerCardCodec<Orbit>(ORBIT_FIELDS, parseOrbit, (orbit) => {
   const texts = formatOrbit(orbit);
   return [...texts, ...Array<string>(ORBIT_FIELDS - texts.length).fill('')];
 });

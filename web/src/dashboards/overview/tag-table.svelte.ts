@@ -1,6 +1,6 @@
 /** Data of the tag table: kinds of tags and sparklines. */
 import { QueryMap } from '../../api/create-query.svelte';
-import { parseJsonNumber } from '../../api/transport';
+import { parseJsonNumber } from '../../api/columns';
 import type { LineRow } from '../../api/schemas';
 import type { SparklineSeries } from '../../charts/Sparkline.svelte';
 import * as common from '../../catalog/common';

@@ -336,7 +336,7 @@ interface PythonOptions {
 }
 
 /** Return Python code that reads the curves of a card. */
-export function curvesToPython({ roots, series, step }: PythonOptions): string {
+export function makeCurvesPythonCode({ roots, series, step }: PythonOptions): string {
   const selectCurve =
     step === null
       ? ['    curve = curves[-1]']

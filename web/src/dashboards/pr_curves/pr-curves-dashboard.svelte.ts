@@ -9,14 +9,14 @@ import {
   CardGridState,
   createCardGridSettings,
   type PerCard,
-  perCardCodec,
+  makePerCardCodec,
   withCardValue,
 } from '../../cards/card-grid.svelte';
 import { buildSections, type Card, createTagCard, type Section } from '../../cards/card-sections';
 import {
   downloadBlob,
   type ImageExporter,
-  imageExportItems,
+  listImageExportItems,
   toCsv,
   toFileName,
   toJson,
@@ -80,7 +80,7 @@ function makePrCurveSettings({ url, preferences }: Pick<Context, 'url' | 'prefer
   };
 }
 
-const zoomsCodec = perCardCodec<ChartViewport>(
+const zoomsCodec = makePerCardCodec<ChartViewport>(
   4,
   (texts) => {
     const [x0 = NaN, x1 = NaN, y0 = NaN, y1 = NaN] = texts.map(Number);
@@ -528,6 +528,6 @@ export function makeCardMenu(
   const python: MenuItem = { label: common.copyAsPython, run: showPython };
   return [
     [resetZoom],
-    [exportTable('csv'), exportTable('json'), ...imageExportItems(getExporter, title), python],
+    [exportTable('csv'), exportTable('json'), ...listImageExportItems(getExporter, title), python],
   ];
 }

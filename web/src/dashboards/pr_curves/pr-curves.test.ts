@@ -7,7 +7,7 @@ import type { CardGridSettings } from '../../cards/card-grid.svelte';
 import { toCsv, toJson } from '../../cards/export';
 import type { VisibleRun } from '../../plugin/context';
 import {
-  curvesToPython,
+  makeCurvesPythonCode,
   findNearestThreshold,
   findNextThreshold,
   formatReading,
@@ -266,13 +266,13 @@ const SERIES = [
 ];
 
 test('Python code reads every visible curve', () => {
-  const code = curvesToPython({ roots: ROOTS, series: SERIES, step: null });
+  const code = makeCurvesPythonCode({ roots: ROOTS, series: SERIES, step: null });
   expect(code).toContain('("a", "pr/\\"x\\""),\n    ("b", "pr/\\"x\\""),');
   expect(code).toContain('curves[-1]');
 });
 
 test('at a step, Python code reads the last curve up to it', () => {
-  expect(curvesToPython({ roots: ROOTS, series: SERIES, step: 70 })).toContain(
+  expect(makeCurvesPythonCode({ roots: ROOTS, series: SERIES, step: 70 })).toContain(
     '(curves.step <= 70).nonzero()[0][-1]',
   );
 });

@@ -111,7 +111,7 @@ export class Bookmarks {
   #captureView(): SavedViewState {
     const { selected, isolated, hidden } = this.#selection;
     return {
-      settings: captureSettings(this.#params),
+      settings: makeCaptureSettings(this.#params),
       rows: (selected ?? isolated ?? hidden)?.length ?? 0,
       selected: encodeMask(selected),
       only: encodeMask(isolated),
@@ -142,7 +142,7 @@ export class Bookmarks {
 }
 
 /** Return all settings of a view by their names in the URL. */
-export function captureSettings(params: ProjectorParams): Record<string, unknown> {
+export function makeCaptureSettings(params: ProjectorParams): Record<string, unknown> {
   const names = Object.keys(PARAM_NAMES) as ProjectorParamName[];
   const included = names.filter((name) => !EXCLUDED_PARAMS.includes(name));
   return Object.fromEntries(included.map((name) => [PARAM_NAMES[name], params[name].value]));

@@ -51,7 +51,7 @@ export class LabelColumn {
  * Return for each row the index of its value in `names`, which begin with the most frequent. Other
  * values have larger numbers, and rows without a value -1.
  */
-export function codesByFrequency(
+export function sortCodesByFrequency(
   labels: LabelColumn,
   names: readonly string[],
   total: number,
@@ -70,7 +70,7 @@ export function codesByFrequency(
 }
 
 /** Return the size of each point from 0 to 255; its area is proportional to the number. */
-export function pointSizes(labels: LabelColumn): Uint8Array | null {
+export function computePointSizes(labels: LabelColumn): Uint8Array | null {
   const { numbers } = labels;
   if (!numbers) return null;
   const [low, high] = valueRange(numbers, false);

@@ -10,8 +10,8 @@ import type {
 import * as m from '../../catalog/projector';
 import {
   categoryColorOf,
-  colorCodes,
-  colorNumbers,
+  computeColorCodes,
+  computeColorNumbers,
   type ColorRamp,
   colorUniform,
   divergingRamp,
@@ -22,7 +22,7 @@ import {
 } from '../../charts/points/point-scene';
 import { formatCount, formatValue } from '../../lib/format';
 import type { Context } from '../../plugin/context';
-import { codesByFrequency, type LabelColumn, pointSizes } from './label-columns';
+import { sortCodesByFrequency, type LabelColumn, computePointSizes } from './label-columns';
 import type { PointFilters } from './point-filters.svelte';
 import type { PointSelection } from './point-selection.svelte';
 import { type ClusterJob, CLUSTERS_COLUMN } from './projector-jobs.svelte';
@@ -181,15 +181,15 @@ export class PointAppearance {
       return { kind: 'numbers', numbers: labels.numbers, isDiverging: scale === 'diverging' };
     }
     const names = column.values.map(({ text }) => text);
-    return { kind: 'codes', codes: codesByFrequency(labels, names, this.#rowCount), names };
+    return { kind: 'codes', codes: sortCodesByFrequency(labels, names, this.#rowCount), names };
   }
 
   readonly #rgba = $derived.by<Uint8Array>(() => {
     const coloring = this.#coloring;
     if (coloring.kind === 'uniform') return colorUniform(this.#rowCount);
-    if (coloring.kind === 'codes') return colorCodes(coloring.codes);
+    if (coloring.kind === 'codes') return computeColorCodes(coloring.codes);
     const range = valueRange(coloring.numbers, coloring.isDiverging);
-    return colorNumbers(coloring.numbers, selectRamp(coloring.isDiverging), range);
+    return computeColorNumbers(coloring.numbers, selectRamp(coloring.isDiverging), range);
   });
 
   /** Points that are neither hidden nor outside of the isolated ones. */
@@ -230,7 +230,7 @@ export class PointAppearance {
     const sizes = this.#columns.size.data;
     return {
       rgba: withAlpha(this.#rgba, this.visible, this.highlighted),
-      sizes: sizes ? pointSizes(sizes) : null,
+      sizes: sizes ? computePointSizes(sizes) : null,
     };
   });
 

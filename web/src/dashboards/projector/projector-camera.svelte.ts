@@ -8,7 +8,7 @@ import {
   zoomAt,
 } from '../../charts/webgl/orbit-camera';
 import type { CameraView } from '../../charts/points/point-overlay';
-import { outputDimensions, type ProjectorParams } from './projector-params';
+import { getOutputDimensions, type ProjectorParams } from './projector-params';
 import type { Point } from '../../charts/renderer/renderer';
 
 /** The orbit is written to the URL when it has not changed for this long. */
@@ -34,7 +34,7 @@ export class ProjectorCamera {
     this.#usesTiles = usesTiles;
   }
 
-  readonly isFlat = $derived.by(() => this.#usesTiles() || outputDimensions(this.#params) === 2);
+  readonly isFlat = $derived.by(() => this.#usesTiles() || getOutputDimensions(this.#params) === 2);
 
   readonly projection = $derived.by<Projection>(() => ({
     fov: DEFAULT_FOV_DEG,

@@ -22,8 +22,8 @@ import {
 import { LayoutJob } from './projector-jobs.svelte';
 import {
   needsConfirmation,
-  outputDimensions,
-  pcaComponents,
+  getOutputDimensions,
+  getPcaComponents,
   type ProjectionRequestFields,
   type ProjectorParams,
 } from './projector-params';
@@ -191,8 +191,8 @@ export class ProjectorLayouts {
     const { params } = this.#source;
     const axes =
       params.method.value === 'pca'
-        ? pcaComponents(params)
-        : [0, 1, 2].slice(0, outputDimensions(params));
+        ? getPcaComponents(params)
+        : [0, 1, 2].slice(0, getOutputDimensions(params));
     return this.#source.usesTiles() ? axes.slice(0, 2) : axes;
   });
 

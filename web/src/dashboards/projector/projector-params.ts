@@ -255,15 +255,15 @@ export function needsConfirmation(params: ProjectorParams, rows: number): boolea
 /** More points are drawn as tiles, which the server computes. */
 export const TILED_ABOVE_ROWS = 2_000_000;
 
-export function outputDimensions({ dimensions, method, axes }: ProjectorParams): 2 | 3 {
+export function getOutputDimensions({ dimensions, method, axes }: ProjectorParams): 2 | 3 {
   if (dimensions.value !== 'auto') return dimensions.value === '3' ? 3 : 2;
   if (method.value === 'custom') return isCompleteAxis(axes.value[2]) ? 3 : 2;
   return method.value === 'pca' ? 3 : 2;
 }
 
 /** The PCA components that are shown along the axes. */
-export function pcaComponents(params: ProjectorParams): number[] {
-  return [0, 1, 2].slice(0, outputDimensions(params)).map((axis) => {
+export function getPcaComponents(params: ProjectorParams): number[] {
+  return [0, 1, 2].slice(0, getOutputDimensions(params)).map((axis) => {
     const component = parseInt(params.components.value[axis] ?? '', 10);
     return Number.isInteger(component) ? component : axis;
   });
@@ -271,7 +271,7 @@ export function pcaComponents(params: ProjectorParams): number[] {
 
 /** Return the method with its settings; null if some are missing. */
 function buildMethod(params: ProjectorParams): ProjectionMethodInput | null {
-  const dimensions = outputDimensions(params);
+  const dimensions = getOutputDimensions(params);
   const supervise = params.supervise.value;
   const shared = {
     dimensions,

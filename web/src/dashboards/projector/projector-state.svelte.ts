@@ -31,7 +31,7 @@ import {
   buildProjectionRequest,
   createProjectorParams,
   type DragTool,
-  outputDimensions,
+  getOutputDimensions,
   type ProjectorParams,
   TILED_ABOVE_ROWS,
 } from './projector-params';
@@ -409,7 +409,7 @@ export function registerProjectorShortcuts(
     projector.dragTool = projector.dragTool === tool ? 'move' : tool;
   };
   const toggleDimensions = (): void =>
-    params.dimensions.set(outputDimensions(params) === 2 ? '3' : '2', 'push');
+    params.dimensions.set(getOutputDimensions(params) === 2 ? '3' : '2', 'push');
   const shortcuts: Omit<Shortcut, 'group'>[] = [
     { keys: 'f', label: m.searchLabel, run: focusSearch },
     { keys: 'z', label: common.fitToScreen, run: () => camera.fit() },

@@ -47,17 +47,19 @@ export function makeRunsView(runs: readonly string[], x: XAxis): ChartsView {
 
 export const SYSTEM_PREFIX = 'system/';
 
-/** The dashboards that show the tags of a plugin. */
+/** Dashboards that have the name of the plugin whose tags they show, and those of other plugins. */
+const SAME_NAME = new Set([
+  'scalars',
+  'images',
+  'audio',
+  'text',
+  'histograms',
+  'pr_curves',
+  'mesh',
+  'hparams',
+  'graphs',
+]);
 const DASHBOARD_OF_PLUGIN: Readonly<Record<string, string>> = {
-  scalars: 'scalars',
-  images: 'images',
-  audio: 'audio',
-  text: 'text',
-  histograms: 'histograms',
-  pr_curves: 'pr_curves',
-  mesh: 'mesh',
-  hparams: 'hparams',
-  graphs: 'graphs',
   graph_run_metadata: 'graphs',
   graph_run_metadata_graph: 'graphs',
   graph_tagged_run_metadata: 'graphs',
@@ -88,7 +90,8 @@ export function getDashboardTitle(name: string): string {
 export function listDashboards(tags: readonly TagRow[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { plugin, kind, tag } of tags) {
-    const name = kind === 'scalar' ? 'scalars' : DASHBOARD_OF_PLUGIN[plugin];
+    const ofPlugin = SAME_NAME.has(plugin) ? plugin : DASHBOARD_OF_PLUGIN[plugin];
+    const name = kind === 'scalar' ? 'scalars' : ofPlugin;
     if (name !== undefined && (name === 'hparams' || !isRecord(tag)))
       counts.set(name, (counts.get(name) ?? 0) + 1);
   }

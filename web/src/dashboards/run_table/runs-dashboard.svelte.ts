@@ -1,5 +1,5 @@
 /** State and queries of the Runs dashboard. */
-import { getContext, setContext } from 'svelte';
+import { createContext } from 'svelte';
 
 import type { Query } from '../../api/create-query.svelte';
 import { defineQuery } from '../../api/query-definition';
@@ -304,12 +304,4 @@ function isWidths(value: unknown): value is Widths {
   );
 }
 
-const KEY = Symbol('runs dashboard');
-
-export function setRunsDashboard(dashboard: RunsDashboard): RunsDashboard {
-  return setContext(KEY, dashboard);
-}
-
-export function getRunsDashboard(): RunsDashboard {
-  return getContext(KEY);
-}
+export const [getRunsDashboard, setRunsDashboard] = createContext<RunsDashboard>();

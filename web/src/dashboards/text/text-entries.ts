@@ -19,7 +19,7 @@ export interface TextEntry {
 }
 
 /** Return the last text of each run up to a step; null is the last step. */
-export function entriesAt(series: readonly SortedSteps[], step: number | null): TextEntry[] {
+export function listEntriesAt(series: readonly SortedSteps[], step: number | null): TextEntry[] {
   return series.flatMap((steps) => {
     const position = indexAtStep(steps, step);
     return position < 0 ? [] : [{ key: steps.run, steps, position }];
@@ -27,14 +27,14 @@ export function entriesAt(series: readonly SortedSteps[], step: number | null): 
 }
 
 /** Return all texts, newest first; texts of the same step are in the order of the runs. */
-export function allEntries(series: readonly SortedSteps[]): TextEntry[] {
+export function listAllEntries(series: readonly SortedSteps[]): TextEntry[] {
   const entries = series.flatMap((steps) =>
     Array.from(steps.step, (_, position) => ({ key: entryKey(steps, position), steps, position })),
   );
-  return entries.sort((a, b) => entryStep(b) - entryStep(a));
+  return entries.sort((a, b) => getEntryStep(b) - getEntryStep(a));
 }
 
-export function entryStep({ steps, position }: TextEntry): number {
+export function getEntryStep({ steps, position }: TextEntry): number {
   return steps.step[position] ?? 0;
 }
 
@@ -88,7 +88,12 @@ export interface TablePage {
   readonly next: number | null;
 }
 
-export function tablePage(first: number, shown: number, count: number, maxSize: number): TablePage {
+export function getTablePage(
+  first: number,
+  shown: number,
+  count: number,
+  maxSize: number,
+): TablePage {
   const end = first + shown;
   return {
     first,
@@ -100,7 +105,7 @@ export function tablePage(first: number, shown: number, count: number, maxSize: 
 }
 
 /** Return the size of the tables in an array; a list is one column. */
-export function tableSize(shape: readonly number[]): { rows: number; columns: number } {
+export function getTableSize(shape: readonly number[]): { rows: number; columns: number } {
   if (shape.length === 1) return { rows: shape[0] ?? 0, columns: 1 };
   const [rows = 0, columns = 0] = shape.slice(-2);
   return { rows, columns };
@@ -126,6 +131,15 @@ export const textQuery = defineQuery('GET text/render', {
   cost: ({ cells }) =>
     cells.reduce((sum, { html, text }) => sum + (html ?? '').length + (text ?? '').length, 0),
   maxCost: MAX_CACHED_CHARACTERS,
+});
+
+/** A text as it was logged. */
+export const rawTextQuery = defineQuery('GET text/raw', {
+  scope: 'immutable',
+  isFile: true,
+  priority: 'high',
+  cost: ({ size }) => size,
+  maxCost: 1 << 20,
 });
 
 export const textDiffQuery = defineQuery('POST text/diff', {

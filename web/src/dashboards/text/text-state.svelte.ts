@@ -6,7 +6,7 @@ import { createContext } from 'svelte';
 
 import { isAbortError, toProblem } from '../../api/errors';
 import type { Problem, TextHit, TextSearchResponse } from '../../api/schemas';
-import { perCardCodec, type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
+import { makePerCardCodec, type TagGridInfo, TagGridState } from '../../cards/card-grid.svelte';
 import type { TagCard } from '../../cards/card-sections';
 import { type LogRoot, openLogLines, quotePython } from '../../cards/export';
 import {
@@ -235,7 +235,7 @@ export class TextState extends TagGridState {
   }
 
   openComparison(card: TagCard): void {
-    const pair = defaultTextPair(
+    const pair = findDefaultTextPair(
       this.stepLoader.get(card.tag) ?? [],
       this.stepSelection.stepOf(card.id),
     );
@@ -298,7 +298,11 @@ export function registerTextShortcuts(texts: TextState, focusSearch: () => void)
 }
 
 /** Return the menu items that cards of other dashboards do not have. */
-export function textCardMenu(texts: TextState, card: TagCard, showPython: () => void): MenuItem[] {
+export function makeTextCardMenu(
+  texts: TextState,
+  card: TagCard,
+  showPython: () => void,
+): MenuItem[] {
   const compare: MenuItem = {
     label: m.compareAction,
     hint: 'c',
@@ -316,7 +320,7 @@ interface TextPythonOptions {
 }
 
 /** Return Python code that reads the texts of a card. */
-export function textPythonCode({ roots, runs, tag }: TextPythonOptions): string {
+export function makeTextPythonCode({ roots, runs, tag }: TextPythonOptions): string {
   return [
     ...openLogLines(roots),
     `for run in [${runs.map(quotePython).join(', ')}]:`,
@@ -362,7 +366,7 @@ function parseStep(text = ''): number | null {
 }
 
 /** Return the texts to compare first: of two runs at the same step, or the last two of one run. */
-export function defaultTextPair(
+export function findDefaultTextPair(
   series: readonly SortedSteps[],
   step: number | null,
 ): TextPair | null {
@@ -408,7 +412,7 @@ function createTextSettings({ url, preferences }: Pick<Context, 'url' | 'prefere
   };
 }
 
-const slicesCodec = perCardCodec<string>(
+const slicesCodec = makePerCardCodec<string>(
   1,
   ([slice = '']) => (/^\d+(,\d+)*$/.test(slice) ? slice : null),
   (slice) => [slice],

@@ -3,20 +3,20 @@ import { expect, test } from 'vitest';
 import type { TextDiffLine, TextHit } from '../../api/schemas';
 import {
   alignDiffLines,
-  allEntries,
-  entriesAt,
-  entryStep,
+  listAllEntries,
+  listEntriesAt,
+  getEntryStep,
   findSpans,
   shiftHeadingLevels,
-  tablePage,
-  tableSize,
+  getTablePage,
+  getTableSize,
   updateSlice,
 } from './text-entries';
 import {
-  defaultTextPair,
+  findDefaultTextPair,
   findMatchTarget,
   textPairCodec,
-  textPythonCode,
+  makeTextPythonCode,
 } from './text-state.svelte';
 
 function makeSteps(run: string, ...steps: number[]) {
@@ -29,7 +29,7 @@ const RUNS = [makeSteps('a', 0, 10, 20), makeSteps('b', 10, 30)];
 
 test('at a step, each run has its last text up to that step', () => {
   const listAt = (step: number | null) =>
-    entriesAt(RUNS, step).map((entry) => [entry.steps.run, entryStep(entry)]);
+    listEntriesAt(RUNS, step).map((entry) => [entry.steps.run, getEntryStep(entry)]);
   expect(listAt(null)).toEqual([
     ['a', 20],
     ['b', 30],
@@ -42,7 +42,7 @@ test('at a step, each run has its last text up to that step', () => {
 });
 
 test('all texts are listed, newest first', () => {
-  expect(allEntries(RUNS).map((entry) => [entry.steps.run, entryStep(entry)])).toEqual([
+  expect(listAllEntries(RUNS).map((entry) => [entry.steps.run, getEntryStep(entry)])).toEqual([
     ['b', 30],
     ['a', 20],
     ['a', 10],
@@ -52,7 +52,7 @@ test('all texts are listed, newest first', () => {
 });
 
 test('every text has its own key', () => {
-  expect(new Set(allEntries(RUNS).map(({ key }) => key)).size).toBe(5);
+  expect(new Set(listAllEntries(RUNS).map(({ key }) => key)).size).toBe(5);
 });
 
 function line(kind: TextDiffLine['kind'], text: string): TextDiffLine {
@@ -82,7 +82,7 @@ test('removed lines are next to the lines that replace them', () => {
 test('a diff without lines has no rows', () => expect(alignDiffLines([])).toEqual([]));
 
 test('a small table has one page', () => {
-  expect(tablePage(0, 3, 3, 50)).toEqual({
+  expect(getTablePage(0, 3, 3, 50)).toEqual({
     first: 0,
     end: 3,
     count: 3,
@@ -92,14 +92,14 @@ test('a small table has one page', () => {
 });
 
 test('pages of a large table are linked', () => {
-  expect(tablePage(50, 50, 120, 50)).toMatchObject({ previous: 0, next: 100 });
-  expect(tablePage(100, 20, 120, 50)).toMatchObject({ previous: 50, next: null });
+  expect(getTablePage(50, 50, 120, 50)).toMatchObject({ previous: 0, next: 100 });
+  expect(getTablePage(100, 20, 120, 50)).toMatchObject({ previous: 50, next: null });
 });
 
 test('a list is one column, and the last two of several dimensions are a table', () => {
-  expect(tableSize([4])).toEqual({ rows: 4, columns: 1 });
-  expect(tableSize([2, 3])).toEqual({ rows: 2, columns: 3 });
-  expect(tableSize([7, 5, 2, 3])).toEqual({ rows: 2, columns: 3 });
+  expect(getTableSize([4])).toEqual({ rows: 4, columns: 1 });
+  expect(getTableSize([2, 3])).toEqual({ rows: 2, columns: 3 });
+  expect(getTableSize([7, 5, 2, 3])).toEqual({ rows: 2, columns: 3 });
 });
 
 test('an index is clamped to its dimension', () => {
@@ -125,16 +125,16 @@ test('an invalid pair in the URL is ignored', () => {
 });
 
 test('two runs are compared at the same step, one run at its last two steps', () => {
-  expect(defaultTextPair([], null)).toBe(null);
-  expect(defaultTextPair([makeSteps('a', 1, 2), makeSteps('b', 1)], 2)).toEqual({
+  expect(findDefaultTextPair([], null)).toBe(null);
+  expect(findDefaultTextPair([makeSteps('a', 1, 2), makeSteps('b', 1)], 2)).toEqual({
     before: { run: 'a', step: 2 },
     after: { run: 'b', step: 2 },
   });
-  expect(defaultTextPair([makeSteps('a', 1, 5, 9)], null)).toEqual({
+  expect(findDefaultTextPair([makeSteps('a', 1, 5, 9)], null)).toEqual({
     before: { run: 'a', step: 5 },
     after: { run: 'a', step: null },
   });
-  expect(defaultTextPair([makeSteps('a', 1)], null)?.before.step).toBe(1);
+  expect(findDefaultTextPair([makeSteps('a', 1)], null)?.before.step).toBe(1);
 });
 
 function makeHit(run: string, index: number, line: number): TextHit {
@@ -193,7 +193,7 @@ test('an empty term is not found', () => expect(findSpans('abc', [''], false)).t
 
 test('Python code reads the texts of all runs', () => {
   const roots = [{ name: '', path: '/logs' }];
-  expect(textPythonCode({ roots, runs: ['a', 'b"c'], tag: 'notes' })).toBe(
+  expect(makeTextPythonCode({ roots, runs: ['a', 'b"c'], tag: 'notes' })).toBe(
     [
       'import tracklight',
       '',

@@ -1,4 +1,4 @@
-import { getContext, setContext } from 'svelte';
+import { createContext } from 'svelte';
 
 import { type Query, QueryMap } from '../../api/create-query.svelte';
 import { toProblem } from '../../api/errors';
@@ -921,12 +921,4 @@ export function isNumeric({ type }: Pick<DataColumnInfo, 'type'>): boolean {
   return type === 'integer' || type === 'float' || type === 'boolean';
 }
 
-const KEY = Symbol('what-if');
-
-export function setWhatIf(state: WhatIfState): WhatIfState {
-  return setContext(KEY, state);
-}
-
-export function getWhatIf(): WhatIfState {
-  return getContext<WhatIfState>(KEY);
-}
+export const [getWhatIf, setWhatIf] = createContext<WhatIfState>();

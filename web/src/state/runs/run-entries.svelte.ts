@@ -1,4 +1,4 @@
-import { parseJsonNumber } from '../../api/transport';
+import { parseJsonNumber } from '../../api/columns';
 import { QueryObserver } from '../../api/create-query.svelte';
 import type { QueryCache } from '../../api/query-cache';
 import { defineQuery } from '../../api/query-definition';
@@ -51,12 +51,12 @@ export class RunColumnValues {
   readonly #valuesObserver;
 
   constructor(queries: QueryCache) {
-    this.#listObserver = new QueryObserver(queries, columnListQuery, ({ data }) => {
+    this.#listObserver = new QueryObserver(queries, columnListQuery, {}, ({ data }) => {
       if (!data) return;
       this.available = data;
       this.isReady = true;
     });
-    this.#valuesObserver = new QueryObserver(queries, columnsQuery, ({ data }) => {
+    this.#valuesObserver = new QueryObserver(queries, columnsQuery, {}, ({ data }) => {
       if (data) this.#values = data;
     });
   }

@@ -1,6 +1,6 @@
 /** The geometry of the drawing: sizes of nodes, paths of edges, positions of labels. */
 import type { Renderer } from '../../../charts/renderer/renderer';
-import { nodeSubtitle } from '../graph-labels';
+import { getNodeSubtitle } from '../graph-labels';
 import {
   type EdgeStubs,
   type GraphEdge,
@@ -10,7 +10,7 @@ import {
 } from '../graph-model';
 import {
   type Box,
-  boxesOverlap,
+  areBoxesOverlapping,
   type Direction,
   type LayoutPoint,
   type NestedGraph,
@@ -90,7 +90,7 @@ export const NO_HIGHLIGHTS: Highlights = {
 
 /** Return the size of a collapsed node. */
 export function measureNode(node: GraphNode, measureText: Renderer['measureText']): Size {
-  const subtitle = nodeSubtitle(node);
+  const subtitle = getNodeSubtitle(node);
   const name =
     measureText(node.label, { size: NAME_SIZE, bold: true }) +
     (isExpandable(node) ? CHEVRON_WIDTH_PX : 0);
@@ -127,7 +127,7 @@ export function toNestedGraph(
 /** Return the width of the title of an expanded group, at most that of a collapsed node. */
 function measureTitle(node: GraphNode, measureText: Renderer['measureText']): number {
   const name = measureText(node.label, { size: NAME_SIZE, bold: true }) + CHEVRON_WIDTH_PX;
-  const subtitle = measureText(nodeSubtitle(node), { size: SUBTITLE_SIZE });
+  const subtitle = measureText(getNodeSubtitle(node), { size: SUBTITLE_SIZE });
   return Math.min(MAX_NODE_WIDTH_PX, name) + TITLE_GAP_PX + subtitle + 2 * NODE_PADDING_PX;
 }
 
@@ -178,14 +178,14 @@ export function truncateMiddle(
 const SELF_LOOP_POINTS = 4;
 
 /** Return the line width for a number of elements: 4 times as wide for 256 times as many. */
-export function edgeWidth(elements: number | null): number {
+export function getEdgeWidth(elements: number | null): number {
   return elements === null ? 1.2 : Math.min(9, 0.9 + 0.08 * elements ** 0.25);
 }
 
 const round = (number: number): number => Math.round(number * 10) / 10;
 
 /** Return the SVG path of an edge, which starts and ends in the direction of the layout. */
-export function edgePath(route: readonly LayoutPoint[], direction: Direction): string {
+export function makeEdgePath(route: readonly LayoutPoint[], direction: Direction): string {
   const [first, ...rest] = route;
   if (!first) return '';
   let path = `M${round(first.x)} ${round(first.y)}`;
@@ -324,7 +324,9 @@ class BoxIndex {
   /** Return whether a box overlaps one of another owner. */
   overlaps(box: Box, owner?: string): boolean {
     return BoxIndex.#listBands(box).some((band) =>
-      this.#bands.get(band)?.some((other) => other.owner !== owner && boxesOverlap(box, other.box)),
+      this.#bands
+        .get(band)
+        ?.some((other) => other.owner !== owner && areBoxesOverlapping(box, other.box)),
     );
   }
 
@@ -344,7 +346,7 @@ function findLabelPosition(
   let crossing: EdgeLabel | null = null;
   for (const segment of listLabelSegments(route)) {
     const isBesideEdge = isVertical(segment);
-    const shift = isBesideEdge ? LABEL_GAP_PX + edgeWidth(edge.elementCount) / 2 : 0;
+    const shift = isBesideEdge ? LABEL_GAP_PX + getEdgeWidth(edge.elementCount) / 2 : 0;
     for (const position of LABEL_POSITIONS) {
       const point = getSegmentPoint(segment, position);
       const label = { id, x: point.x + shift, y: point.y, text: edge.label, isBesideEdge };
@@ -433,7 +435,9 @@ export interface HitTarget {
  */
 export function hitTest(drawing: GraphDrawing, point: LayoutPoint, pixel: number): HitTarget {
   const box = { ...point, width: 0, height: 0 };
-  const node = drawing.nodes.findLast((one) => boxesOverlap(one, box) && isHittable(one, point));
+  const node = drawing.nodes.findLast(
+    (one) => areBoxesOverlapping(one, box) && isHittable(one, point),
+  );
   if (node) return { node, edge: null, isToggle: isOnToggle(node, point) };
   const edge = findEdge(drawing.edges, point, EDGE_HIT_PX * pixel);
   return { node: null, edge, isToggle: false };

@@ -6,7 +6,7 @@ import type { SelectOption } from '../../../components/options';
 import { getLightness, getSequentialRamp, parseRgb, RUN_COLORS } from '../../../lib/colors';
 import { formatBytes, formatCount, formatUs, formatValue } from '../../../lib/format';
 import type { GraphCatalog, GraphParams } from '../graph-catalog.svelte';
-import { categoryLabel, overlayName, type OverlayValue, SCALE_LABELS } from '../graph-labels';
+import { categoryLabel, getOverlayName, type OverlayValue, SCALE_LABELS } from '../graph-labels';
 import { type GraphEdge, type GraphNode, indexNodes, isExpandable } from '../graph-model';
 import type { GraphQueries } from '../query.svelte';
 
@@ -132,7 +132,7 @@ export class NodeColoring {
     const columns = [overlay, overlayBaseline].flatMap((key) => key ?? []);
     const title =
       this.colorBy === 'overlay'
-        ? columns.map((key) => overlayName(key, overlays)).join(' − ')
+        ? columns.map((key) => getOverlayName(key, overlays)).join(' − ')
         : SCALE_LABELS[this.#scale.by];
     return buildLegend(this.#scale, title, theme);
   }

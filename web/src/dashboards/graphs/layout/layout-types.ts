@@ -13,7 +13,7 @@ export interface LayoutPoint {
 /** A rectangle by its center. */
 export interface Box extends LayoutPoint, Size {}
 
-export function boxesOverlap(one: Box, other: Box): boolean {
+export function areBoxesOverlapping(one: Box, other: Box): boolean {
   return (
     Math.abs(one.x - other.x) * 2 <= one.width + other.width &&
     Math.abs(one.y - other.y) * 2 <= one.height + other.height

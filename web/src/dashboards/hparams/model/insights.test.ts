@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { runToEnd } from '../../../lib/tasks';
+import { runToEnd } from '../../../lib/browser';
 import {
   computeDistributions,
   computeInsights,

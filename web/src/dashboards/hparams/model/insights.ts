@@ -4,7 +4,7 @@
 import * as common from '../../../catalog/common';
 import * as m from '../../../catalog/hparams';
 import { computeStats } from '../../../lib/arrays';
-import type { Task } from '../../../lib/tasks';
+import type { Task } from '../../../lib/browser';
 import {
   computeRanks,
   findDistinctValues,

@@ -13,7 +13,7 @@ import {
   type ImageTransform,
   panBy,
   type PaneGeometry,
-  pixelAt,
+  getPixelAt,
   type Point,
   type Size,
   type Viewport,
@@ -125,7 +125,7 @@ export function createGestureHandlers({
   let last: Point | null = null;
   const move = (dx: number, dy: number): void => setViewport(panBy(pane(), viewport(), dx, dy));
   return {
-    hover: (at) => hoverPixel(at && pixelAt(pane(), viewport(), at)),
+    hover: (at) => hoverPixel(at && getPixelAt(pane(), viewport(), at)),
     click: () => select?.(),
     drag(from, to) {
       const before = last ?? from;

@@ -326,7 +326,7 @@ export class TraceModel {
       (listener) => {
         const { queries: cache } = this.profile.context;
         const options = { keepPrevious: false };
-        const observer = new QueryObserver(cache, queries.tilesQuery, listener, options);
+        const observer = new QueryObserver(cache, queries.tilesQuery, options, listener);
         return {
           setRequest: (range) => observer.setRequest({ ...request, ...range }),
           retry: () => observer.retry(),

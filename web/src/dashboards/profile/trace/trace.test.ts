@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { NetworkError } from '../../../api/errors';
-import { IDLE, type QueryState } from '../../../api/query-definition';
 import { settle } from '../../../api/query-test-tools';
 import type { Tiles, TrackRow } from '../../../api/schemas';
 import {
@@ -48,6 +47,7 @@ import {
   TileCache,
   type TileObserver,
   type TileRequest,
+  type TilesState,
   type TrackTile,
 } from './timeline/tile-cache';
 
@@ -270,14 +270,14 @@ describe('tile cache', () => {
     readonly requests: TileRequest[] = [];
     fails = false;
 
-    observe = (listener: (state: QueryState<Tiles>) => void): TileObserver => {
+    observe = (listener: (state: TilesState) => void): TileObserver => {
       let current: TileRequest | null = null;
       const respond = (): void => {
         if (!current) return;
         const state = this.fails
           ? { status: 'error' as const, error: new NetworkError() }
           : { status: 'ready' as const, data: makeTiles(current) };
-        void Promise.resolve().then(() => listener({ ...IDLE, ...state }));
+        void Promise.resolve().then(() => listener({ data: undefined, error: null, ...state }));
       };
       return {
         setRequest: (request) => {

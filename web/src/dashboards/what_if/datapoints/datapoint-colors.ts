@@ -1,7 +1,7 @@
 /** Palettes, colors of datapoints by a column, and the legend that explains them. */
 import {
-  colorCodes,
-  colorNumbers,
+  computeColorCodes,
+  computeColorNumbers,
   type ColorRamp,
   colorUniform,
   divergingRamp,
@@ -105,7 +105,7 @@ function colorRows(
       count: counts[at] ?? 0,
     }));
     return {
-      rgba: colorCodes(codes, chosen.categories),
+      rgba: computeColorCodes(codes, chosen.categories),
       entries: entries.slice(0, MAX_ENTRIES),
       more: Math.max(0, entries.length - MAX_ENTRIES),
       ramp: null,
@@ -118,7 +118,7 @@ function colorRows(
   const range = valueRange(numbers, isDiverging);
   const ramp = isDiverging && range[0] < 0 ? chosen.diverging : chosen.ramp;
   return {
-    rgba: colorNumbers(numbers, ramp, range),
+    rgba: computeColorNumbers(numbers, ramp, range),
     entries: [],
     more: 0,
     ramp: {

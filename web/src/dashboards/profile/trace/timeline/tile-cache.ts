@@ -1,4 +1,4 @@
-import type { QueryState } from '../../../../api/query-definition';
+import type { Query } from '../../../../api/create-query.svelte';
 import type { Problem, TileRange, Tiles } from '../../../../api/schemas';
 import type { TimeSpan } from './timeline-layout';
 
@@ -105,7 +105,10 @@ export interface TileObserver {
   dispose(): void;
 }
 
-type ObserveTiles = (listener: (state: QueryState<Tiles>) => void) => TileObserver;
+/** What is known of the requested tiles. */
+export type TilesState = Pick<Query<Tiles>, 'data' | 'error' | 'status'>;
+
+type ObserveTiles = (listener: (state: TilesState) => void) => TileObserver;
 
 /** Return the finest level with cells no wider than a pixel. */
 export function getTileLevel(psPerPixel: number): number {
@@ -200,7 +203,7 @@ export class TileCache {
     this.#observer.setRequest(request);
   }
 
-  #update({ data, error, status }: QueryState<Tiles>): void {
+  #update({ data, error, status }: TilesState): void {
     if (!this.#request) return;
     if (status === 'ready' && data) {
       this.error = null;

@@ -3,8 +3,7 @@ import '../catalog/start-locales';
 
 import { mount, unmount } from 'svelte';
 
-import NotebookChart from './NotebookChart.svelte';
-import { type WidgetModel, ChartModel } from './chart-model.svelte';
+import NotebookChart, { ChartModel, type WidgetModel } from './NotebookChart.svelte';
 
 /** Render a chart into a cell (anywidget protocol); return a function that removes it. */
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
