@@ -76,6 +76,11 @@ def test_elements_that_cannot_be_decoded_are_none(data: bytes) -> None:
     assert decode_onnx_elements(data) is None
 
 
+def test_elements_of_types_that_packages_add_to_numpy_are_none() -> None:
+    pytest.importorskip("ml_dtypes")
+    assert decode_onnx_elements(make_tensor(FLOAT8, [1], b.blob(RAW, b"a"))) is None
+
+
 def test_sparse_initializers_have_the_shape_of_the_whole_tensor() -> None:
     values = make_tensor(FLOAT, [1], b.blob(FLOATS, pack("f", 0.5)), b.blob(NAME, b"weights"))
     indices = make_tensor(7, [1, 2], b.blob(INT64S, b"\0\1"))

@@ -210,6 +210,8 @@ def _build_elements(
 ) -> NDArray[Any]:
     if dtype == "string":
         return np.array(texts, object).reshape(shape)
+    if np.dtype(_STORED_TYPES.get(dtype, dtype)).isbuiltin != 1:
+        raise TypeError(f"{dtype} is not a type of NumPy, but of a package that extends it")
     if raw:
         stored = np.frombuffer(raw, np.dtype(_STORED_TYPES.get(dtype, dtype)).newbyteorder("<"))
     elif dtype in ("float16", "bfloat16"):  # bits in 32-bit integers

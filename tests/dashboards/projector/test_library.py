@@ -142,8 +142,8 @@ def test_non_finite_vectors_are_reported(board: Board, logdir: Path) -> None:
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.ones((1, 4)), "at least 2 vectors"),
-        (np.ones((4, 1)), "at least 2 are needed"),
+        (np.ones((1, 4)), "1; at least 2 are needed"),
+        (np.ones((4, 1)), "length 1; at least 2 are needed"),
         (np.full((3, 2), np.nan), "every vector"),
     ],
 )
