@@ -24,7 +24,7 @@ from benchmarks.make_logs import Scalars, get_scalars
 from benchmarks.page import OUR_CHART
 from benchmarks.probe import read_log
 from benchmarks.read import warm_page_cache
-from benchmarks.report import Figure, Growth, fit_growth, update_growth
+from benchmarks.report import CPU_SHARE, Figure, Growth, fit_growth, update_growth
 from benchmarks.viewers import measure_load, wait_until_read
 from benchmarks.website import Website
 
@@ -38,7 +38,6 @@ SHAPES = {
 VIEWERS = (1, 10, 100, 1_000)
 VIEWED = Scalars(100, 10, 100)
 DIMENSIONS = (*SHAPES, "viewers")
-CPU_SHARE = "processor time of the server per second"
 _GRAY = "#808080"
 _COLORS = {
     "read": "#2f81d6",
@@ -122,7 +121,7 @@ def draw(growths: list[Growth], path: Path) -> None:
     style |= {"axes.edgecolor": _GRAY, "svg.fonttype": "none", "svg.hashsalt": "growth"}
     with mpl.rc_context(style):
         plot = Plot(figsize=(11, 6), layout="constrained")
-        panels = plot.subplots(2, len(dimensions), squeeze=False, sharex="col", sharey="row")
+        panels = plot.subplots(2, len(dimensions), squeeze=False, sharey="row")
         for by, (upper, lower) in zip(dimensions, panels.T, strict=True):
             for growth in growths:
                 if growth.by == by:
@@ -130,12 +129,17 @@ def draw(growths: list[Growth], path: Path) -> None:
                     label = f"{growth.what}: {growth.exponent:.2f}"
                     color = _COLORS[growth.what]
                     panel.loglog(growth.sizes, growth.values, "o-", label=label, color=color)
-            lower.set_xlabel(by)
+            (lower if lower.lines else upper).set_xlabel(by)
             for panel in (upper, lower):
                 panel.grid(alpha=0.3)
-                panel.patch.set_alpha(0)
-                if panel.lines:
-                    panel.legend(fontsize="small", framealpha=0)
+                panel.minorticks_off()
+                if panel.lines:  # the legend is above the panel
+                    place = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
+                    panel.legend(**place, fontsize="small", handlelength=1, frameon=False)
+                else:
+                    panel.set_visible(False)
+            lower.set_yscale("log", base=2)
+            lower.yaxis.set_major_formatter("{x:.0f}")
         panels[0, 0].set_ylabel("seconds")
         panels[1, 0].set_ylabel("memory of the server, MiB")
         plot.savefig(path, transparent=True, metadata={"Date": None})

@@ -28,6 +28,8 @@ Generated from `results.json`, in which a run replaces the rows of the measures 
 docstrings of `benchmarks/*.py` describe how each row is measured. Both programs of a row are
 measured in the same run. The load average is that at the end of the run: above the number of cores,
 other programs made times longer."""
+#: What is measured in seconds per second.
+CPU_SHARE = "server, share of a core"
 #: Growth that is faster than this is worse than linear; the rest is noise.
 MAX_EXPONENT = 1.1
 #: Packages whose versions are listed above the table.
@@ -109,6 +111,8 @@ class Growth(NamedTuple):
 
     def __str__(self) -> str:
         def write(value: float) -> str:
+            if self.what == CPU_SHARE:
+                return f"{value:.0%}"
             return f"{value:.0f} MiB" if self.what == "memory" else format_s(value)
 
         values = ", ".join(map(write, self.values))
