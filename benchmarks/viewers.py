@@ -164,6 +164,7 @@ async def _watch(
 
 def _open_session(url: str, number: int) -> aiohttp.ClientSession:
     """Open a session with an address of its own: the server limits the requests of each."""
+    url = url.replace("localhost", "127.0.0.1")  # an IPv4 address cannot connect to ::1
     address = (f"127.0.0.{2 + number}", 0) if sys.platform == "linux" else None
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S, local_addr=address)
     return aiohttp.ClientSession(url, connector=connector, auto_decompress=False)

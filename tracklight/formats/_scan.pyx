@@ -54,8 +54,10 @@ def crc32c_of_rows(column, const int64_t[::1] starts, uint32_t[::1] crcs):
     cdef int64_t i
     if starts.shape[0] != crcs.shape[0] + 1:
         raise ValueError("starts must have one element more than crcs")
-    is_within = starts[0] >= 0 and starts[crcs.shape[0]] * width <= view.shape[0]
-    if not is_within or np.any(np.diff(starts) < 0):
+    cdef bint is_valid = starts[0] >= 0 and starts[crcs.shape[0]] * width <= view.shape[0]
+    for i in range(crcs.shape[0]):
+        is_valid = is_valid and starts[i] <= starts[i + 1]
+    if not is_valid:
         raise ValueError("starts must be ascending row numbers of the column")
     with nogil:
         for i in range(crcs.shape[0]):
