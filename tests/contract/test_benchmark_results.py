@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from html import unescape
 from typing import Any
 
 import pytest
 
 from benchmarks.compare import iter_regressions
 from benchmarks.report import (
+    RESULTS,
+    RESULTS_JSON,
     Figure,
     Row,
     Timing,
@@ -108,6 +112,16 @@ def test_page_of_results_has_the_figures_of_growth() -> None:
     text = format_results({"runs": [], "growth": growth})
     assert "- runs: a laptop; load average 0.5" in text
     assert "| memory by runs | 50 MiB, 100 MiB | 0.30 |" in text
+
+
+def test_page_and_plot_are_those_of_the_recorded_results() -> None:
+    results = json.loads(RESULTS_JSON.read_text("utf-8"))
+    assert RESULTS.read_text("utf-8") == format_results(results)
+    plot = unescape((write_readme_table.ROOT / "docs" / "growth.svg").read_text("utf-8"))
+    growths = fit_growth(list_figures(results))
+    assert {growth.by for growth in growths} == {"points", "runs", "tags", "viewers"}
+    for growth in growths:
+        assert f"{growth.what}: {growth.exponent:.2f}" in plot
 
 
 @pytest.mark.parametrize(
