@@ -456,9 +456,9 @@ def describe_error(error: Exception) -> Problem:
             "hints.report", "Try again; if it persists, report it with the terminal's output."
         )
         return _make_problem(message, hint)
-    message = _get_message(error)
-    names_path = isinstance(message, Message) and message.code in _PATH_CODES
-    return _make_problem(message, _CHECK_PATH_HINT if names_path else status[1])
+    reason = _get_message(error)
+    names_path = isinstance(reason, Message) and reason.code in _PATH_CODES
+    return _make_problem(reason, _CHECK_PATH_HINT if names_path else status[1])
 
 
 def find_error_status(error: Exception) -> tuple[int, Message] | None:
