@@ -205,6 +205,7 @@ def test_lost_nodes(logdir: Path, ray_address: str, monkeypatch: pytest.MonkeyPa
             for process in list_processes(node):
                 process.suspend()
 
+        wait_until(lambda: not client.get("/api/v1/status").json()["status"]["loading"])
         names = [run["name"] for run in client.get("/api/v1/runs").json()["runs"]]
         before = get_chart()
         assert set(runs) <= set(names)
