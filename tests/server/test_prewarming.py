@@ -94,6 +94,31 @@ def test_a_slow_dashboard_does_not_delay_the_refresh(
     end.set()
 
 
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_errors_are_reported_until_the_log_is_closed(
+    is_stopped: bool,
+    read: MemorySource,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    registry = make_registry(monkeypatch, read)
+    started, end = threading.Event(), threading.Event()
+
+    def prepare() -> None:
+        started.set()
+        end.wait(60)
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    prewarmer = Prewarmer(read, LogOverview(read), registry, prepare)
+    prewarmer.on_refresh(read.refresh())
+    assert started.wait(60)
+    if is_stopped:
+        prewarmer.stop()
+    end.set()
+    wait_until(lambda: all(t.name != "tracklight-prepare" for t in threading.enumerate()))
+    assert ("listing the active dashboards failed" in caplog.text) is not is_stopped
+
+
 def test_a_dashboard_without_prepare_is_not_loaded(
     read: MemorySource, monkeypatch: pytest.MonkeyPatch
 ) -> None:

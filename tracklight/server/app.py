@@ -348,6 +348,7 @@ def create_app(
         try:
             yield
         finally:
+            prewarmer.stop()
             live.notifier.close()
             refresher.stop()
             alert_service.stop()

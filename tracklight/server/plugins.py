@@ -263,6 +263,7 @@ class Prewarmer:
         self._registry = registry
         self._prepare_server = prepare
         self._is_started = False
+        self._is_stopped = False
 
     def on_refresh(self, delta: Delta | None) -> None:
         """Listen to the refresher; None means that a refresh begins or has failed."""
@@ -271,12 +272,17 @@ class Prewarmer:
         self._is_started = True
         threading.Thread(target=self._prepare, name="tracklight-prepare", daemon=True).start()
 
+    def stop(self) -> None:
+        """Report no more errors: the log is being closed. Does not wait for the thread."""
+        self._is_stopped = True
+
     def _prepare(self) -> None:
         try:
             active = self._registry.list_active(self._source, self._overview.tags())
             self._prepare_server()
         except Exception:  # the first request reports the error
-            log.exception("listing the active dashboards failed")
+            if not self._is_stopped:
+                log.exception("listing the active dashboards failed")
             return
         self._registry.prepare(active)
 
