@@ -52,7 +52,8 @@ export class Dashboards {
   readonly #builtIn: readonly BuiltInDashboard[];
   readonly #tab: Param<string>;
   #rows = $state.raw<readonly DashboardRow[]>([]);
-  #isReady = $state(false);
+  /** Whether the server has said which dashboards have data, or could not. */
+  isReady = $state(false);
 
   readonly #loggedPlugins = $derived.by(() => new Set(this.#tags.rows.map((row) => row.plugin)));
 
@@ -108,7 +109,7 @@ export class Dashboards {
     new QueryObserver(this.#liveLog.queries, dashboardsQuery, {}, ({ data, error }) => {
       if (data) this.#rows = data;
       // After an error the tags also tell which built-in dashboards have data.
-      if (data || error) this.#isReady = true;
+      if (data || error) this.isReady = true;
     }).setRequest({});
   }
 
@@ -150,7 +151,7 @@ export class Dashboards {
 
   /** A dashboard for all kinds of data is the default only if no other one has data. */
   #findDefault(): DashboardEntry | undefined {
-    if (!this.#isReady) return undefined;
+    if (!this.isReady) return undefined;
     const isComplete = this.#tags.rows.length > 0 && !this.#liveLog.isLoading;
     return (
       this.active.find(({ plugins }) => plugins !== null) ??
