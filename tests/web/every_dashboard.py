@@ -62,6 +62,7 @@ class Dashboard:
         if not self.views:
             yield self.tab
             return
+        self.wait_until_stable(page)  # Narrow pages have fewer buttons.
         buttons = page.locator(self.views)
         for index in range(buttons.count()):
             button = buttons.nth(index)
