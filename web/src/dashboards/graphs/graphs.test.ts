@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { type DrawnEdge, type DrawnNode, placeEdgeLabels } from './canvas/graph-drawing';
-import { avoidLegend, type ViewTransform } from './canvas/graph-viewport.svelte';
+import { avoidLegend, GraphViewport, type ViewTransform } from './canvas/graph-viewport.svelte';
 import { isKerasModel } from './graph-catalog.svelte';
 import { listOverlayFields, getOverlayName } from './graph-labels';
 import {
@@ -25,17 +25,17 @@ import type {
 } from './layout/layout-types';
 import { layoutNestedGraph } from './layout/nested-layout';
 
+function node(id: string, more: Partial<GraphNode> = {}): GraphNode {
+  return {
+    ...{ id, label: id, kind: 'op', op: 'Op', opCount: 1, firstRank: 0, lastRank: 1 },
+    ...{ shape: '', dtype: '', parameters: null, role: null, structure: null, change: null },
+    ...{ bodies: [], autoOpenGroups: [] },
+    ...more,
+  };
+}
+
 describe('graph model', () => {
   const NO_OPTIONS = { expandedAuxiliary: new Set<string>(), movedNodes: new Set<string>() };
-
-  function node(id: string, more: Partial<GraphNode> = {}): GraphNode {
-    return {
-      ...{ id, label: id, kind: 'op', op: 'Op', opCount: 1, firstRank: 0, lastRank: 1 },
-      ...{ shape: '', dtype: '', parameters: null, role: null, structure: null, change: null },
-      ...{ bodies: [], autoOpenGroups: [] },
-      ...more,
-    };
-  }
 
   function groupsOf(...groups: [string, GraphNode[], number?][]): Map<string, GraphGroup> {
     return new Map(
@@ -536,5 +536,37 @@ describe('graph viewport', () => {
     const drawing = makeDrawing(SCREEN, [{ x: 400, y: 300, width: 800, height: 600 }]);
     const legend = { width: 500, height: 400 };
     expect(avoidLegend(fit, drawing, SCREEN, legend)).toEqual(fit(drawing, SCREEN));
+  });
+
+  test('zooming during an animation changes the view at its end', async () => {
+    const frames: FrameRequestCallback[] = [];
+    vi.stubGlobal('requestAnimationFrame', (run: FrameRequestCallback) => frames.push(run));
+    vi.stubGlobal('cancelAnimationFrame', () => {});
+    vi.stubGlobal('matchMedia', () => ({ matches: false }));
+    vi.stubGlobal('document', { createElement: () => ({ getContext: () => null }) });
+    vi.stubGlobal('Worker', function throwError() {
+      throw new DOMException('No workers', 'SecurityError');
+    });
+    const viewport = new GraphViewport();
+    viewport.resize(SCREEN);
+    const showNodes = (...ids: string[]) => {
+      const root = { id: '', total: ids.length, nodes: ids.map((id) => node(id)), edges: [] };
+      const options = { expandedAuxiliary: new Set<string>(), movedNodes: new Set<string>() };
+      const groups = buildVisibleGroups(new Map([['', root]]), new Set(), options);
+      return viewport.layOut(groups, 'down');
+    };
+    await showNodes('a');
+    viewport.keepInPlace('a');
+    await showNodes('a', 'b');
+    const start = performance.now();
+    frames.shift()?.(start + 50);
+    viewport.zoomAtCenter(2);
+    viewport.pan(10, 0);
+    const { view } = viewport;
+    frames.shift()?.(start + 10_000);
+    expect(frames).toEqual([]);
+    expect(viewport.view.scale).toBe(2);
+    expect(viewport.view).toEqual(view);
+    vi.unstubAllGlobals();
   });
 });

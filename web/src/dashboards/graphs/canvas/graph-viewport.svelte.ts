@@ -117,8 +117,8 @@ export class GraphViewport {
   /** The node that keeps its place on the screen in the next layout. */
   #anchor: string | null = null;
   #frame = 0;
-  /** The view at the end of a running animation; null if there is none. */
-  #targetView: ViewTransform | null = null;
+  /** The views at the start and the end of a running animation; null if there is none. */
+  #animation: { readonly from: ViewTransform; readonly to: ViewTransform } | null = null;
   /** How the current view was computed, until it is changed by panning, zooming or revealing. */
   #automaticView: AutomaticView | null = null;
   /** Size of the legend in the bottom left corner, including its margins. */
@@ -128,7 +128,7 @@ export class GraphViewport {
   /** Set the size of the canvas; the point in its center stays there, or the graph is fitted again. */
   resize(size: Size): void {
     const automatic = this.#automaticView;
-    if (automatic && automatic.view === (this.#targetView ?? this.view)) {
+    if (automatic && automatic.view === this.#nextView) {
       this.size = size;
       this.#showAutomaticView(automatic.compute);
       return;
@@ -139,8 +139,6 @@ export class GraphViewport {
     const dy = getShift(this.size.height, size.height);
     this.size = size;
     this.pan(dx, dy);
-    const target = this.#targetView;
-    if (target) this.#targetView = { ...target, x: target.x + dx, y: target.y + dy };
   }
 
   /** Set the size of the legend; a view that was computed keeps nodes out of it. */
@@ -148,8 +146,7 @@ export class GraphViewport {
     if (size.width === this.#legend.width && size.height === this.#legend.height) return;
     this.#legend = size;
     const automatic = this.#automaticView;
-    if (automatic && automatic.view === (this.#targetView ?? this.view))
-      this.#showAutomaticView(automatic.compute);
+    if (automatic && automatic.view === this.#nextView) this.#showAutomaticView(automatic.compute);
   }
 
   /** Keep a node in its place on the screen during the next layout. */
@@ -173,7 +170,7 @@ export class GraphViewport {
     cancelAnimationFrame(this.#frame);
     this.#layoutClient.cancel();
     this.isLayingOut = false;
-    this.#targetView = null;
+    this.#animation = null;
     [this.drawing, this.displayed] = [EMPTY_DRAWING, EMPTY_DRAWING];
   }
 
@@ -188,8 +185,11 @@ export class GraphViewport {
   zoom(at: LayoutPoint, factor: number): void {
     const scale = clampScale(this.view.scale * factor);
     const growth = scale / this.view.scale;
-    const { x, y } = this.view;
-    this.view = { scale, x: at.x - (at.x - x) * growth, y: at.y - (at.y - y) * growth };
+    this.#changeView((view) => ({
+      scale: view.scale * growth,
+      x: at.x - (at.x - view.x) * growth,
+      y: at.y - (at.y - view.y) * growth,
+    }));
   }
 
   zoomAtCenter(factor: number): void {
@@ -197,13 +197,13 @@ export class GraphViewport {
   }
 
   pan(dx: number, dy: number): void {
-    this.view = { ...this.view, x: this.view.x + dx, y: this.view.y + dy };
+    this.#changeView((view) => ({ ...view, x: view.x + dx, y: view.y + dy }));
   }
 
   /** Bring a node into view, at a readable size. */
   reveal(id: string): void {
     const node = this.drawing.byId.get(id);
-    if (node) this.#moveTo(revealBox(this.#targetView ?? this.view, node, this.size));
+    if (node) this.#moveTo(revealBox(this.#nextView, node, this.size));
   }
 
   /** The point of the drawing in the center of the canvas, and the scale. */
@@ -232,10 +232,23 @@ export class GraphViewport {
     this.#moveTo(view);
   }
 
+  /** The view after a running animation. */
+  get #nextView(): ViewTransform {
+    return this.#animation?.to ?? this.view;
+  }
+
   /** Set the view; a running animation, which would overwrite it, ends there. */
   #moveTo(view: ViewTransform): void {
-    if (this.#targetView) this.#targetView = view;
+    if (this.#animation) this.#animation = { ...this.#animation, to: view };
     else this.view = view;
+  }
+
+  /** Zoom or pan; a running animation, which would overwrite the view, goes on from there. */
+  #changeView(change: (view: ViewTransform) => ViewTransform): void {
+    this.view = change(this.view);
+    if (!this.#animation) return;
+    const { from, to } = this.#animation;
+    this.#animation = { from: change(from), to: change(to) };
   }
 
   #animateTo(drawing: GraphDrawing): void {
@@ -243,21 +256,21 @@ export class GraphViewport {
     const [from, view] = [this.displayed, this.view];
     this.drawing = drawing;
     const goal = this.#getAnchoredView(from, drawing, view);
-    [this.#anchor, this.#targetView, this.#automaticView] = [null, null, null];
+    [this.#anchor, this.#animation, this.#automaticView] = [null, null, null];
     if (!canAnimate(from, drawing)) {
       [this.displayed, this.view] = [drawing, goal];
       return;
     }
-    this.#targetView = goal;
+    this.#animation = { from: view, to: goal };
     const start = performance.now();
     const step = (now: number): void => {
       const progress = Math.min(1, Math.max(0, now - start) / ANIMATION_MS);
       const eased = 1 - (1 - progress) ** 3;
       this.displayed = progress < 1 ? interpolateDrawing(from, drawing, eased) : drawing;
-      const target = this.#targetView ?? goal;
-      this.view = progress < 1 ? interpolateView(view, target, eased) : target;
+      const views = this.#animation ?? { from: view, to: goal };
+      this.view = progress < 1 ? interpolateView(views.from, views.to, eased) : views.to;
       if (progress < 1) this.#frame = requestAnimationFrame(step);
-      else this.#targetView = null;
+      else this.#animation = null;
     };
     this.#frame = requestAnimationFrame(step);
   }
