@@ -115,3 +115,11 @@ def test_the_page_says_which_labels_are_left_out(tmp_path: Path) -> None:
     assert response["counts"] == [5]
     (warning,) = response["warnings"]
     assert warning["text"].startswith("1 of 6 rows are left out")
+
+
+def test_labels_name_the_classes_of_a_model_that_numbers_them() -> None:
+    session = make_session(["no", "no", "yes", "yes", "yes", "no"])
+    assert session.predictions()["predicted"].tolist() == ["no", "no", "yes", "yes", "yes", "no"]
+    assert set(session.predictions()["correct"]) == {"correct"}
+    session.workspace.edit(0, {"label": "?"})  # no class of the model
+    assert session.workspace.get_class_names() == ["no", "yes"]

@@ -227,6 +227,23 @@ def test_onnx_model_of_images() -> None:
     assert np.allclose(result.scores, images.mean(axis=1))
 
 
+def test_single_input_gets_the_column_of_its_name() -> None:
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    node = helper.make_node("Identity", ["pixels"], ["scores"])
+    output = helper.make_tensor_value_info("scores", TensorProto.DOUBLE, [None, 2])
+    session = open_onnx([node], {"pixels": (TensorProto.DOUBLE, [None, 2])}, [output])
+    pixels = [[0.25, 0.75], [0.5, 0.5]]
+    predictor = wrap_model(session)
+    table = to_table({"name": ["a", "b"], "ink": [1.0, 2.0], "pixels": pixels})
+    assert predictor.predict(table).scores.tolist() == pixels
+    assert predictor.features == ("pixels",)
+    # A column with another number of values is no more than a part of the input.
+    table = to_table({"pixels": [0.25, 0.5], "other": [0.75, 0.5]})
+    assert wrap_model(session).predict(table).scores.tolist() == pixels
+
+
 def test_onnx_input_of_an_unsupported_type() -> None:
     pytest.importorskip("onnx")
     from onnx import TensorProto, helper

@@ -29,6 +29,9 @@ def test_keras_with_one_and_with_named_inputs() -> None:
     assert np.allclose(scores, single.predict(ROWS, verbose=0), atol=1e-6)
     first, second = keras.Input((1,), name="a"), keras.Input((1,), name="b")
     joined = keras.layers.Concatenate()([first, second])
+    beside = to_table({"id": [f"row {n}" for n in range(9)], "rows": list(ROWS)})
+    single = keras.Sequential([keras.Input((4,), name="rows"), *single.layers])
+    assert np.allclose(wrap_model(single).predict(beside).scores, scores, atol=1e-6)
     named = keras.Model([first, second], keras.layers.Dense(1)(joined))
     table = to_table({"b": ROWS[:, 0], "a": ROWS[:, 1], "c": ROWS[:, 2]})
     values = wrap_model(named, task="regression").predict(table).scores

@@ -11,6 +11,7 @@ nothing else of `tracklight.analysis`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,6 +134,20 @@ class Predictor(ABC):
         if not len(table):
             return Predictions(np.empty((0, 2) if self.task == "classification" else 0))
         return check_predictions(self._call(table), len(table), self)
+
+    def choose_single_input(self, table: DataTable, name: str, shape: Sequence[int]) -> DataTable:
+        """Return the columns for a model with one input: those chosen, that of its name, or all.
+
+        Args:
+            table: The data.
+            name: The name of the input. A column of this name becomes the only feature if its
+                rows have as many numbers as the input and no features were chosen.
+            shape: The shape of a row of the input.
+        """
+        if self.features is None and name in table:
+            if math.prod(table.get_column(name).to_array().shape[1:]) == math.prod(shape):
+                self.features = (name,)
+        return choose_inputs(table, self.features)
 
     def attribute(self, table: DataTable, feature: str) -> Float64 | None:
         """Return the attributions of a feature of one row as the model returns them.

@@ -353,6 +353,7 @@ class KerasPredictor(Predictor):
         self, model: Any, name: str, task: Task, *, output: Output, **options: Any
     ) -> None:
         names = [str(tensor.name).partition(":")[0] for tensor in getattr(model, "inputs", ())]
+        self._names = names
         self._uses_names = len(names) > 1
         if options.get("features") is None and self._uses_names:
             options["features"] = names
@@ -361,15 +362,16 @@ class KerasPredictor(Predictor):
         self._output: Output = output
 
     def call(self, table: DataTable) -> Any:
-        inputs = choose_inputs(table, self.features)
         if self._uses_names:
+            inputs = choose_inputs(table, self.features)
             rows: Any = {
                 name: array if array.ndim > 1 else array[:, None]
                 for name, array in inputs.to_arrays().items()
             }
         else:
-            rows = inputs.to_matrix()
             shape = [size for size in self._model.input_shape[1:] if size is not None]
+            name = self._names[0] if self._names else ""
+            rows = self.choose_single_input(table, name, shape).to_matrix()
             if len(shape) > 1 and int(np.prod(shape)) == rows.shape[1]:
                 rows = rows.reshape(len(rows), *shape)
         returned = self._model.predict(rows, batch_size=1024, verbose=0)
@@ -393,14 +395,15 @@ class OnnxPredictor(Predictor):
         self._output_name = preferred[0] if preferred else outputs[-1]
 
     def call(self, table: DataTable) -> Any:
-        inputs = choose_inputs(table, self.features)
         if len(self._inputs) == 1:
-            matrix = inputs.to_matrix()
-            shape = [size for size in self._inputs[0].shape[1:] if isinstance(size, int)]
+            only = self._inputs[0]
+            shape = [size for size in only.shape[1:] if isinstance(size, int)]
+            matrix = self.choose_single_input(table, only.name, shape).to_matrix()
             if len(shape) > 1 and int(np.prod(shape)) == matrix.shape[1]:
                 matrix = matrix.reshape(len(matrix), *shape)
-            feed = {self._inputs[0].name: _convert_onnx(matrix, self._inputs[0].type)}
+            feed = {only.name: _convert_onnx(matrix, only.type)}
         else:
+            inputs = choose_inputs(table, self.features)
             feed = {
                 tensor.name: _convert_onnx(_as_matrix(inputs.get_column(tensor.name)), tensor.type)
                 for tensor in self._inputs

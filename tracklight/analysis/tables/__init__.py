@@ -226,7 +226,7 @@ class DataTable:
                 raise UsageError(
                     "data.no_numbers",
                     '"{column}" has no numbers; the model needs an array of numbers. Encode the '
-                    'column, or pass input="pandas" or input="dict"',
+                    "column, choose features without it, or let a function call the model",
                     column=name,
                 )
             parts.append(array if array.ndim == 2 else array[:, None])

@@ -76,19 +76,37 @@ def _parse_number(text: str) -> float:
 
 
 def _match_texts(column: DataColumn, names: Sequence[Sequence[str]]) -> list[Int64]:
-    used = np.unique(column.values[column.values >= 0])
     categories = list(column.categories)
-    present = [categories[code] for code in used.tolist()]
     options = [list(name) for name in names]
-    for texts in (categories, present):
-        if len(texts) == len(names[0]):
-            options.append(sorted(texts))  # the usual encoding of a model that numbers its classes
+    options += [texts for texts in _list_vocabularies(column) if len(texts) == len(names[0])]
     results = []
     for option in options:
         places = {text: at for at, text in enumerate(option)}
         table = np.array([*(places.get(text, -1) for text in categories), -1], np.int64)
         results.append(table[column.values])
     return results
+
+
+def _list_vocabularies(column: DataColumn) -> list[list[str]]:
+    """Return the texts of a column, all and those in use, in the order of encoders."""
+    categories = list(column.categories)
+    used = np.unique(column.values[column.values >= 0])
+    return [sorted(categories), sorted(categories[code] for code in used.tolist())]
+
+
+def find_class_names(column: DataColumn, count: int) -> list[str] | None:
+    """Return the labels as names for the classes of a model that only numbers them.
+
+    Args:
+        column: The labels.
+        count: The number of classes.
+
+    Returns:
+        None if the labels are not strings, or not as many as classes.
+    """
+    if column.type != "string" or column.is_list:
+        return None
+    return next((texts for texts in _list_vocabularies(column) if len(texts) == count), None)
 
 
 def describe_unknown_labels(

@@ -31,6 +31,7 @@ from tracklight.analysis.tables.columns import (
 )
 from tracklight.analysis.what_if import (
     describe_unknown_labels,
+    find_class_names,
     format_label,
     match_labels,
 )
@@ -583,7 +584,10 @@ class Workspace:
         names = self._class_names or predictor.class_names
         if names is not None and len(names) == count:
             return list(names)
-        return [str(number) for number in range(count)]
+        found = None
+        if names is None and self.label is not None and self.label in self._original:
+            found = find_class_names(self._original.get_column(self.label), count)
+        return found or [str(number) for number in range(count)]
 
     def get_decisions(self, name: str | None = None, threshold: Any = 0.5) -> Int64:
         """Return the predicted class of each row; -1 where the model returned NaN.
