@@ -242,6 +242,9 @@ def test_single_input_gets_the_column_of_its_name() -> None:
     # A column with another number of values is no more than a part of the input.
     table = to_table({"pixels": [0.25, 0.5], "other": [0.75, 0.5]})
     assert wrap_model(session).predict(table).scores.tolist() == pixels
+    table = to_table({"size": [1.0, 2.0], "city": ["Oslo", "Bergen"]})
+    with pytest.raises(ModelError, match=r'"network" failed: "city" has no numbers.*without it'):
+        wrap_model(session, "network").predict(table)
 
 
 def test_onnx_input_of_an_unsupported_type() -> None:

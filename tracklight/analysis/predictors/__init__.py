@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracklight.analysis.tables import DataTable
 from tracklight.analysis.tables.columns import DataColumn, concat_columns, make_column
-from tracklight.errors import ModelError, TracklightError
+from tracklight.errors import ModelError, TracklightError, UsageError
 from tracklight.types import Float64
 
 Task = Literal["classification", "regression"]
@@ -148,6 +149,22 @@ class Predictor(ABC):
             if math.prod(table.get_column(name).to_array().shape[1:]) == math.prod(shape):
                 self.features = (name,)
         return choose_inputs(table, self.features)
+
+    def to_matrix(self, inputs: DataTable) -> NDArray[Any]:
+        """Return the columns as an array with two axes, for models that take one.
+
+        Raises:
+            ModelError: A column has no numbers.
+        """
+        try:
+            return inputs.to_matrix()
+        except UsageError as error:
+            raise ModelError(
+                "models.failed",
+                'the model "{model}" failed: {problem}',
+                model=self.name,
+                problem=error,
+            ) from error
 
     def attribute(self, table: DataTable, feature: str) -> Float64 | None:
         """Return the attributions of a feature of one row as the model returns them.

@@ -186,7 +186,7 @@ class SklearnPredictor(Predictor):
 
     def _to_matrix(self, inputs: DataTable) -> Any:
         wanted = getattr(self._model, "n_features_in_", None)
-        matrix = inputs.to_matrix()
+        matrix = self.to_matrix(inputs)
         if wanted is not None and matrix.shape[1] != wanted:
             raise ModelError(
                 "models.feature_count",
@@ -234,7 +234,9 @@ class XgboostPredictor(Predictor):
             rows = make_categories(inputs.to_pandas(), self._model)
             matrix = xgboost.DMatrix(rows, enable_categorical=True)
         else:
-            matrix = xgboost.DMatrix(inputs.to_matrix(), feature_names=self._model.feature_names)
+            matrix = xgboost.DMatrix(
+                self.to_matrix(inputs), feature_names=self._model.feature_names
+            )
         scores = self._model.predict(matrix, output_margin=self._uses_margin)
         if self.task == "classification":
             scores = apply_activation(scores, self._output)
@@ -299,7 +301,7 @@ class TorchPredictor(Predictor):
             self._model.eval()
         try:
             with torch.inference_mode():
-                rows = torch.as_tensor(inputs.to_matrix(), dtype=dtype, device=device)
+                rows = torch.as_tensor(self.to_matrix(inputs), dtype=dtype, device=device)
                 size = _find_exported_batch(self._model)
                 if size is None:
                     returned = self._model(rows)
@@ -371,7 +373,7 @@ class KerasPredictor(Predictor):
         else:
             shape = [size for size in self._model.input_shape[1:] if size is not None]
             name = self._names[0] if self._names else ""
-            rows = self.choose_single_input(table, name, shape).to_matrix()
+            rows = self.to_matrix(self.choose_single_input(table, name, shape))
             if len(shape) > 1 and int(np.prod(shape)) == rows.shape[1]:
                 rows = rows.reshape(len(rows), *shape)
         returned = self._model.predict(rows, batch_size=1024, verbose=0)
@@ -398,7 +400,7 @@ class OnnxPredictor(Predictor):
         if len(self._inputs) == 1:
             only = self._inputs[0]
             shape = [size for size in only.shape[1:] if isinstance(size, int)]
-            matrix = self.choose_single_input(table, only.name, shape).to_matrix()
+            matrix = self.to_matrix(self.choose_single_input(table, only.name, shape))
             if len(shape) > 1 and int(np.prod(shape)) == matrix.shape[1]:
                 matrix = matrix.reshape(len(matrix), *shape)
             feed = {only.name: _convert_onnx(matrix, only.type)}

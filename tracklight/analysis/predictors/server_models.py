@@ -418,7 +418,7 @@ class KservePredictor(Predictor):
     def call(self, table: DataTable) -> Any:
         inputs = choose_inputs(table, self.features)
         if self._input is not None:
-            matrix = inputs.to_matrix()
+            matrix = self.to_matrix(inputs)
             tensors = [_make_tensor(self._input, matrix.astype(np.float64), "FP64")]
         else:
             tensors = [_make_column_tensor(name, c) for name, c in inputs.columns.items()]
