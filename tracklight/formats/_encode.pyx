@@ -46,6 +46,38 @@ cdef extern from *:
     """
 
 cdef extern from * nogil:
+    """
+    #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    #include <immintrin.h>
+    enum { TL_LINE = 64 };
+    __attribute__((target("avx512f"))) static void tl_copy_lines(
+        uint8_t *to, const uint8_t *from, size_t lines)
+    {
+        for (; lines; lines--, to += TL_LINE, from += TL_LINE)
+            _mm512_stream_si512((void *)to, _mm512_loadu_si512((const void *)from));
+        _mm_sfence();
+    }
+    /* Copy without reading the target into the caches, and without displacing what is there. */
+    static void tl_copy_past_caches(uint8_t *to, const uint8_t *from, size_t size)
+    {
+        size_t head = -(uintptr_t)to & (TL_LINE - 1), lines;
+        if (size < 2 * TL_LINE || !__builtin_cpu_supports("avx512f")) {
+            memcpy(to, from, size);
+            return;
+        }
+        lines = (size - head) / TL_LINE;
+        memcpy(to, from, head);
+        tl_copy_lines(to + head, from + head, lines);
+        head += lines * TL_LINE;
+        memcpy(to + head, from + head, size - head);
+    }
+    #else
+    #define tl_copy_past_caches(to, from, size) memcpy(to, from, size)
+    #endif
+    """
+    void tl_copy_past_caches(uint8_t *to, const uint8_t *source, size_t size)
+
+cdef extern from * nogil:
     enum:
         TL_CELLS
         TL_ROWS
@@ -127,6 +159,15 @@ def count_uniform(
             tl_count_uniform_float(&values[0], n, low, width, buckets, &counts[0, 0])
         else:
             tl_count_uniform_double(&values[0], n, low, width, buckets, &counts[0, 0])
+
+
+def copy_past_caches(const uint8_t[::1] source not None, uint8_t[::1] target not None):
+    cdef int64_t size = source.shape[0]
+    if target.shape[0] != size:
+        raise ValueError("source and target must have the same size")
+    if size:
+        with nogil:
+            tl_copy_past_caches(&target[0], &source[0], size)
 
 
 def fill_cells(const double[::1] edges, int16_t[::1] cells):

@@ -26,6 +26,9 @@ cdef enum:
     MAX_REJECTED_BYTES = 64 * 1024 * 1024
     MAX_REJECTED_RATIO = 16
     SHORT_RECORD_BYTES = 1024
+    # Rows for records of about this size are allocated before a scan.
+    MIN_SCALAR_BYTES = 40
+    MAX_RESERVED_BYTES = 8 * 1024 * 1024
     # The members of `DamageKind`.
     DAMAGED_HEADER = 1
     DAMAGED_DATA = 2
@@ -205,6 +208,7 @@ cdef class Scanner:
         self.data_end = self.data + length
         self.base = self.position
         self.size = size
+        self._reserve_points(length)
         with nogil:
             outcome = self._read_records()
         if outcome == NO_MEMORY:
@@ -267,6 +271,7 @@ cdef class Scanner:
             point.bits = tl_bits(value)
         else:
             point.bits = <uint64_t> (value & 0xFFFFFFFFFFFFFFFF)
+        count_point(&self.rows, point, 1)
 
     cdef bint _is_new_metadata(self, int32_t series, bytes metadata):
         cdef const uint8_t *p = metadata
@@ -276,7 +281,20 @@ cdef class Scanner:
         self.rows.tags.names[series].described = level
         return True
 
+    cdef void _reserve_points(self, int64_t length):
+        """Allocate the rows of short records at once; pages that are not used cost nothing."""
+        cdef int64_t capacity = min(length, MAX_RESERVED_BYTES) // MIN_SCALAR_BYTES
+        cdef void *data
+        if capacity > max(MAX_IDLE_ROWS, self.rows.points.capacity):
+            data = realloc(self.rows.points.data, capacity * sizeof(Point))
+            if data != NULL:  # otherwise it grows when it has to
+                self.rows.points.data = data
+                self.rows.points.capacity = capacity
+
     cdef void _begin(self):
+        cdef int64_t i
+        for i in range(self.rows.tags.count):
+            self.rows.tags.names[i].points[:] = [0, 0, 0]
         self.rows.points.count = self.rows.references.count = 0
         self.damage.count = self.rows.metadata.count = 0
         self.rows.records = 0

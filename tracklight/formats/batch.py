@@ -114,6 +114,44 @@ class ScannedValue(NamedTuple):
     scalar: tuple[ScalarType, float | int] | None = None
 
 
+class ColumnMemory:
+    """Memory for the columns of many points, in parts of large blocks.
+
+    NumPy asks the system for large pages if an array has 4 MB or more: the first use of a small one
+    costs as much as reading its points.
+    """
+
+    def __init__(self) -> None:
+        #: Blocks, and how much of each is in use.
+        self._free: list[tuple[UInt8, int]] = []
+
+    def allocate_points(self, rows: int) -> tuple[Int64, Float64, Float64]:
+        """Return columns for step, wall time and value. Their memory is not initialized."""
+        size = rows * np.dtype(np.int64).itemsize
+        if not _MIN_SHARED_BYTES <= 3 * size <= _BLOCK_BYTES:
+            return np.empty(rows, np.int64), np.empty(rows), np.empty(rows)
+        try:
+            block, start = self._free.pop()
+        except IndexError:
+            block, start = np.empty(_BLOCK_BYTES, np.uint8), 0
+        if start + 3 * size > _BLOCK_BYTES:
+            block, start = np.empty(_BLOCK_BYTES, np.uint8), 0
+        step, wall, value = block[start : start + 3 * size].reshape(3, size)
+        self._free.append((block, start + 3 * size))
+        return step.view(np.int64), wall.view(np.float64), value.view(np.float64)
+
+    def clear(self) -> None:
+        """Use new blocks from now on, so that those in use are freed with their columns."""
+        self._free.clear()
+
+
+_BLOCK_BYTES = 16 << 20
+#: Small batches have memory of their own: a few points must not keep a block alive.
+_MIN_SHARED_BYTES = 256 << 10
+
+column_memory = ColumnMemory()
+
+
 @dataclass(frozen=True, slots=True)
 class Points:
     """Scalars, grouped by series and in the order of the file within a series.

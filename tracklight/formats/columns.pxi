@@ -10,17 +10,19 @@ cdef group_points(EventRows *g):
     cdef int64_t i, at
     if n == 0:
         return _batch.empty_points()
-    series, starts, next_row_of = group_rows(g, &g.points, sizeof(Point))
-    scalar_type = np.zeros(g.tags.count, np.uint8)
-    step, wall = np.empty(n, np.int64), np.empty(n, np.float64)
-    value = np.empty(n, np.float64)
-    cdef int64_t[::1] next_rows = next_row_of
+    counts, scalar_type = np.empty(g.tags.count, np.int64), np.empty(g.tags.count, np.uint8)
+    cdef int64_t[::1] counted = counts
     cdef uint8_t[::1] types = scalar_type
+    for i in range(g.tags.count):
+        counted[i] = sum_points(&g.tags.names[i])
+        types[i] = find_common_type(&g.tags.names[i])
+    series, starts, next_row_of = plan_rows(counts)
+    step, wall, value = _batch.column_memory.allocate_points(n)
+    cdef int64_t[::1] next_rows = next_row_of
     cdef int64_t[::1] steps = step
     cdef double[::1] walls = wall
     cdef double[::1] values = value
     with nogil:
-        find_common_types(rows, n, types)
         for i in range(n):
             at = next_rows[rows[i].series]
             next_rows[rows[i].series] = at + 1
@@ -41,7 +43,7 @@ cdef group_references(EventRows *g):
     cdef int64_t i, at
     if n == 0:
         return _batch.empty_references()
-    series, starts, next_row_of = group_rows(g, &g.references, sizeof(Reference))
+    series, starts, next_row_of = plan_rows(count_rows(g, &g.references, sizeof(Reference)))
     wall, content = np.empty(n, np.float64), np.empty(n, np.uint8)
     step, record, start, size = (np.empty(n, np.int64) for _ in range(4))
     cdef int64_t[::1] next_rows = next_row_of
@@ -64,8 +66,8 @@ cdef group_references(EventRows *g):
     return _batch.References(series, starts, step, wall, record, start, size, content)
 
 
-cdef group_rows(EventRows *g, Rows *rows, size_t width):
-    """Return the series, the start of each, and by series the index of its next row."""
+cdef count_rows(EventRows *g, Rows *rows, size_t width):
+    """Return the number of rows of each series."""
     cdef int64_t i
     cdef int64_t row_count = rows.count
     cdef const char *data = <const char *> rows.data
@@ -74,6 +76,11 @@ cdef group_rows(EventRows *g, Rows *rows, size_t width):
     with nogil:
         for i in range(row_count):
             counted[(<int32_t *> (data + i * width))[0]] += 1
+    return counts
+
+
+cdef plan_rows(counts):
+    """Return the series, the start of each, and by series the index of its next row."""
     series = np.flatnonzero(counts).astype(np.int32)
     starts = np.zeros(len(series) + 1, np.int64)
     np.cumsum(counts[series], out=starts[1:])
@@ -81,12 +88,13 @@ cdef group_rows(EventRows *g, Rows *rows, size_t width):
     return series, starts, counts
 
 
-cdef void find_common_types(Point *rows, int64_t n, uint8_t[::1] types) noexcept nogil:
-    """Find a common ScalarType for each series: FLOAT if the types of its points differ."""
-    cdef int64_t i
-    cdef uint8_t seen
-    for i in range(n):
-        types[rows[i].series] |= <uint8_t> (1 << rows[i].scalar_type)
-    for i in range(types.shape[0]):
-        seen = types[i]
-        types[i] = INT if seen == 1 << INT else UINT if seen == 1 << UINT else FLOAT
+cdef inline int64_t sum_points(const tl_name *name) noexcept nogil:
+    return name.points[FLOAT] + name.points[INT] + name.points[UINT]
+
+
+cdef inline uint8_t find_common_type(const tl_name *name) noexcept nogil:
+    """Return the ScalarType of the points of a series; FLOAT if their types differ."""
+    cdef int64_t count = sum_points(name)
+    if count == 0:
+        return FLOAT
+    return INT if name.points[INT] == count else UINT if name.points[UINT] == count else FLOAT

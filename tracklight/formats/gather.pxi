@@ -39,6 +39,7 @@ cdef extern from "intern.h" nogil:
         int64_t size
         int32_t content
         int32_t described
+        int64_t points[3]
 
     ctypedef struct tl_names:
         tl_name *names
@@ -223,7 +224,9 @@ cdef Outcome parse_event(EventRows *g, Event *event) noexcept nogil:
 cdef void roll_back(EventRows *g, EventRows *before) noexcept nogil:
     """Remove the rows that a part of an event added."""
     cdef Span *span
-    g.points.count = before.points.count
+    while g.points.count > before.points.count:
+        g.points.count -= 1
+        count_point(g, &(<Point *> g.points.data)[g.points.count], -1)
     g.references.count = before.references.count
     g.file_version = before.file_version
     g.writer = before.writer
@@ -397,7 +400,12 @@ cdef inline Outcome add_point(
     if family == TL_UNSIGNED and bits >> 63:
         scalar_type = UINT
     point[0] = Point(series, scalar_type, event.step, event.wall, bits)
+    count_point(g, point, 1)
     return PARSED
+
+
+cdef inline void count_point(EventRows *g, const Point *point, int change) noexcept nogil:
+    g.tags.names[point.series].points[point.scalar_type] += change
 
 
 cdef Outcome add_event_field(

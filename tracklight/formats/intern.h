@@ -15,6 +15,7 @@ typedef struct {
     int32_t follower;  /* the id that was looked up after this one the last time */
     int32_t content;   /* the Content of its first value */
     int32_t described; /* 1: metadata was reported, 2: metadata that names a plugin */
+    int64_t points[3]; /* of the current batch: floats, signed and unsigned integers */
 } tl_name;
 
 typedef struct {
@@ -99,7 +100,7 @@ static int32_t tl_names_search(tl_names *t, const uint8_t *p, int64_t size, int3
     if (known >= 0) return known;
     if (t->count >= INT32_MAX || !tl_names_reserve(t, size)) return -1;
     int32_t id = (int32_t)t->count;
-    t->names[id] = (tl_name){t->arena_size, size, hash, -1, content, 0};
+    t->names[id] = (tl_name){t->arena_size, size, hash, -1, content, 0, {0, 0, 0}};
     memcpy(t->arena + t->arena_size, p, size);
     t->arena_size += size;
     t->count++;

@@ -13,6 +13,7 @@
 #include "intern.h"
 #include "wire.h"
 
+enum { TL_PREFETCH_BYTES = 1024 };
 enum { TL_STEP_AT = 10, TL_HEADER_BYTES = 12, TL_FRAME_BYTES = 16, TL_MIN_BEFORE_VALUE = 8 };
 
 typedef struct {
@@ -113,6 +114,13 @@ static int32_t tl_find_usual_tag(const tl_names *names, const uint8_t *payload,
     return number > (uint64_t)(end - p) ? -1 : tl_names_find(names, p, (int64_t)number);
 }
 
+/* The bytes of a file are read from memory that is not in the caches of the processor. */
+#if defined(__GNUC__) || defined(__clang__)
+#define TL_PREFETCH(p) __builtin_prefetch((const void *)((uintptr_t)(p) + TL_PREFETCH_BYTES))
+#else
+#define TL_PREFETCH(p) ((void)(p))
+#endif
+
 #if defined(TRACKLIGHT_CRC_X86) || defined(TRACKLIGHT_CRC_ARM)
 TRACKLIGHT_TARGET_CRC static inline uint32_t tl_masked_hardware(const uint8_t *p, size_t n) {
     uint32_t c = ~tl_crc_hardware(0xFFFFFFFFu, p, n);
@@ -133,6 +141,7 @@ TRACKLIGHT_TARGET_CRC static int64_t tl_read_repeats(tl_names *names, tl_example
     int32_t last = names->last;
     if (!tl_crc_has_hardware || last < 0) return offset;
     while (n < capacity && end - p > TL_FRAME_BYTES + TL_STEP_AT) {
+        TL_PREFETCH(p);
         uint64_t length = tl_load64(p);
         if (length > (uint64_t)(end - p - TL_FRAME_BYTES) || length <= TL_STEP_AT) break;
         if (length != known_length || tl_load32(p + 8) != known_crc) {
@@ -162,6 +171,7 @@ TRACKLIGHT_TARGET_CRC static int64_t tl_read_repeats(tl_names *names, tl_example
             (tl_point){series, 0, (int64_t)step, tl_double(tl_load64(payload + 1)), raw};
         e->rest_at = window->base + (rest - window->data);
         names->names[last].follower = series;
+        names->names[series].points[0]++;
         last = series;
         p = payload_end + 4;
     }

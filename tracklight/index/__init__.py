@@ -214,6 +214,9 @@ REFERENCE_COLUMNS = ("step", "wall", "record", "start", "size", "content")
 #: Up to this many blocks, searching all of them costs less than merging them.
 MAX_UNMERGED_BLOCKS = 8
 
+#: Pieces with this many rows on average are copied one by one when blocks are merged.
+_MIN_PIECE_ROWS = 64
+
 #: Damaged ranges that are remembered for a file; further ones are only counted.
 MAX_DAMAGE_ENTRIES = 100
 
@@ -375,12 +378,27 @@ def _plan_merge(blocks: Sequence[Points] | Sequence[References]) -> _MergePlan:
 def _gather(
     blocks: Sequence[Points] | Sequence[References], columns: Sequence[str], plan: _MergePlan
 ) -> list[np.ndarray]:
+    if len(plan.length) * _MIN_PIECE_ROWS <= plan.starts[-1]:
+        return _concatenate_pieces(blocks, columns, plan)
     target = np.cumsum(plan.length) - plan.length
     rows = np.repeat(plan.source - target, plan.length)
     rows += np.arange(len(rows))
     return [
         np.concatenate([getattr(block, column) for block in blocks]).take(rows)
         for column in columns
+    ]
+
+
+def _concatenate_pieces(
+    blocks: Sequence[Points] | Sequence[References], columns: Sequence[str], plan: _MergePlan
+) -> list[np.ndarray]:
+    number = np.repeat(np.arange(len(blocks)), [len(block.series) for block in blocks])[plan.order]
+    start = np.concatenate([block.starts[:-1] for block in blocks])[plan.order]
+    stop = start + plan.length
+    pieces = [*zip(number.tolist(), map(slice, start.tolist(), stop.tolist()), strict=True)]
+    return [
+        np.concatenate([parts[number][rows] for number, rows in pieces])
+        for parts in ([getattr(block, column) for block in blocks] for column in columns)
     ]
 
 

@@ -5,7 +5,7 @@ Callers pass columns of the same length. The GIL is released during a loop, so t
 can be processed in parallel.
 """
 
-from libc.math cimport NAN, exp2, isfinite
+from libc.math cimport INFINITY, NAN, exp2, isfinite
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
@@ -31,6 +31,30 @@ def locate_extremes(const double[::1] value, int64_t[::1] nonfinite):
     return lowest, highest, count
 
 
+cdef void find_range(const double *value, int64_t size, double *low, double *high) noexcept nogil:
+    """Find the lowest and highest value, which may be infinite; NaN is skipped."""
+    cdef double lows[4]
+    cdef double highs[4]
+    cdef double v
+    cdef int64_t i
+    cdef int lane
+    for lane in range(4):
+        lows[lane], highs[lane] = INFINITY, -INFINITY
+    for i in range(0, size - 3, 4):
+        for lane in range(4):
+            v = value[i + lane]
+            lows[lane] = v if v < lows[lane] else lows[lane]
+            highs[lane] = v if v > highs[lane] else highs[lane]
+    for i in range(size & ~3, size):
+        v = value[i]
+        lows[0] = v if v < lows[0] else lows[0]
+        highs[0] = v if v > highs[0] else highs[0]
+    for lane in range(1, 4):
+        lows[0] = min(lows[0], lows[lane])
+        highs[0] = max(highs[0], highs[lane])
+    low[0], high[0] = lows[0], highs[0]
+
+
 def summarize_rows(
     const double[::1] value, const int64_t[::1] starts, double[:, ::1] out
 ):
@@ -43,15 +67,17 @@ def summarize_rows(
             raise ValueError("starts must be ascending row numbers")
     with nogil:
         for i in range(count):
-            low = high = NAN
-            for row in range(starts[i], starts[i + 1]):
-                v = value[row]
-                if isfinite(v):
-                    # Comparisons with NaN are false, so the first value replaces it.
-                    if not low <= v:
-                        low = v
-                    if not high >= v:
-                        high = v
+            find_range(&value[starts[i]], starts[i + 1] - starts[i], &low, &high)
+            if not (isfinite(low) and isfinite(high)):
+                low = high = NAN
+                for row in range(starts[i], starts[i + 1]):
+                    v = value[row]
+                    if isfinite(v):
+                        # Comparisons with NaN are false, so the first value replaces it.
+                        if not low <= v:
+                            low = v
+                        if not high >= v:
+                            high = v
             out[0, i] = value[starts[i + 1] - 1]
             out[1, i] = low
             out[2, i] = high

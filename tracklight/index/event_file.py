@@ -257,12 +257,14 @@ class EventFileReader:
             with self._lock:
                 file.append(batch)
                 file.origin = _make_partial_origin(file, tail)
+            # Listings need the headers. Here they are computed in parallel, and from rows that are
+            # still in the caches of the processor.
+            file.make_headers()
             on_progress(tail.scanner.position - position)
             position = tail.scanner.position
         with self._lock:
             _finish(file, tail, stat)
-        # Listings need the headers. Here files are summarized in parallel.
-        file.make_headers()
+        file.make_headers()  # those of merged blocks
         return position != start
 
     def forget(self, file: EventFile) -> None:

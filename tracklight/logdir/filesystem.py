@@ -65,6 +65,8 @@ class ReadSizes(NamedTuple):
     min_bytes: int
     initial_bytes: int
     max_bytes: int
+    max_dense_bytes: int = 16 << 20
+    """Limit where each series has many records, so that they stay in the processor's caches."""
 
 
 class FileHandle(Protocol):
@@ -126,7 +128,9 @@ _BROKEN_LINK_ERRNOS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 class LocalFileSystem:
     """The file system of this machine; see `FileSystem`."""
 
-    read_sizes = ReadSizes(min_bytes=16 << 10, initial_bytes=2 << 20, max_bytes=8 << 20)
+    read_sizes = ReadSizes(
+        min_bytes=16 << 10, initial_bytes=2 << 20, max_bytes=8 << 20, max_dense_bytes=2 << 20
+    )
 
     def list_files(
         self, root: str, is_wanted: Callable[[str], bool], is_excluded: Callable[[str], bool]

@@ -13,7 +13,9 @@ from enum import Enum
 from hashlib import blake2b
 from typing import NamedTuple
 
-from tracklight.formats.batch import Batch, LargeRecord
+import numpy as np
+
+from tracklight.formats.batch import Batch, LargeRecord, column_memory
 from tracklight.formats.scanner import MAX_WHOLE_RECORD_BYTES, Scanner, scan_large_record
 from tracklight.formats.tfrecord import FRAME_BYTES, HEADER_BYTES
 from tracklight.logdir.filesystem import FileHandle, FileStat, FileSystem
@@ -112,14 +114,16 @@ def _hash(data: bytes) -> bytes:
 
 #: Each window becomes a batch, whose cost grows with the number of series.
 _WINDOW_GROWTH = 4
+#: With this many records per series in a window, a larger one would not save time.
+_DENSE_RECORDS = 64
 
 
 class EventFileTail:
     """Run a scanner over one file that may grow.
 
-    The file is read in windows. The window grows while there are small records, because one long
-    read is cheaper than many short ones, and shrinks at a large record, because most of its bytes
-    are skipped.
+    The file is read in windows. The window grows while there are small records of many series,
+    because a long batch is cheaper than many short ones, and shrinks at a large record, because
+    most of its bytes are skipped.
 
     Args:
         fs: The file system of the file.
@@ -177,7 +181,11 @@ class EventFileTail:
                 return batches + self._read_large(handle, batch.large, _Window(start, data), size)
             is_at_end = len(data) < self._window_bytes
             if batches or is_at_end or self._window_bytes >= sizes.max_bytes:
-                self._window_bytes = min(_WINDOW_GROWTH * self._window_bytes, sizes.max_bytes)
+                is_dense = batch.records >= _DENSE_RECORDS * len(batch.points.series)
+                limit = min(sizes.max_bytes, sizes.max_dense_bytes) if is_dense else sizes.max_bytes
+                self._window_bytes = max(
+                    self._window_bytes, min(_WINDOW_GROWTH * self._window_bytes, limit)
+                )
                 return batches
             self._window_bytes *= 2
 
@@ -219,12 +227,12 @@ class ReadBuffer:
     """Memory that grows to the largest size it was used with."""
 
     def __init__(self) -> None:
-        self._memory = bytearray()
+        self._memory = np.empty(0, np.uint8)
 
     def get(self, size: int) -> memoryview:
         """Return ``size`` bytes, valid until the next call."""
         if len(self._memory) < size:
-            self._memory = bytearray(size)
+            self._memory = np.empty(size, np.uint8)  # unlike a bytearray, it is not filled first
         return memoryview(self._memory)[:size]
 
 
@@ -257,3 +265,4 @@ _buffers = ReadBuffers()
 def free_buffers() -> None:
     """Free the memory for reading, when no more files are read for now."""
     _buffers.clear()
+    column_memory.clear()

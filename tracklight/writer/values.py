@@ -176,12 +176,17 @@ def _build_counts(
 def acquire_copy(array: NDArray[Any]) -> NDArray[Any]:
     """Return a contiguous copy in pooled memory; pass it to `release_copy` when it is not needed.
 
-    Page faults of newly allocated memory cost more than the copying itself.
+    Page faults of newly allocated memory cost more than the copying itself. The copy is not left in
+    the caches of the processor: the writer thread reads it later.
     """
     if array.nbytes not in _POOLED_SIZES:
         return np.array(array)
-    copy = _acquire_memory(array.nbytes)[: array.nbytes].view(array.dtype).reshape(array.shape)
-    np.copyto(copy, array)
+    memory = _acquire_memory(array.nbytes)[: array.nbytes]
+    copy = memory.view(array.dtype).reshape(array.shape)
+    if array.flags.c_contiguous:
+        copy_bytes(array.reshape(-1).view(np.uint8), memory)
+    else:
+        np.copyto(copy, array)
     return copy
 
 
@@ -204,6 +209,10 @@ def _acquire_memory(size_bytes: int) -> NDArray[np.uint8]:
             return memory
         _pool.appendleft(memory)
     return np.empty(size_bytes, np.uint8)
+
+
+def copy_bytes_numpy(source: NDArray[np.uint8], target: NDArray[np.uint8]) -> None:
+    np.copyto(target, source)
 
 
 def compute_totals_numpy(numbers: Reals) -> tuple[float, float, float, float]:
@@ -258,11 +267,13 @@ def _make_cells() -> tuple[Floats, NDArray[np.int16]]:
 
 try:
     from tracklight.formats import _encode
+    from tracklight.formats._encode import copy_past_caches as copy_bytes
 
     compute_totals = _compute_totals_compiled
     count_uniform = _count_uniform_compiled
     count_exponential = _count_exponential_compiled
 except ImportError:
+    copy_bytes = copy_bytes_numpy
     compute_totals = compute_totals_numpy
     count_uniform = count_uniform_numpy
     count_exponential = count_exponential_numpy
