@@ -22,6 +22,7 @@ from tracklight.errors import import_optional
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
 
+Int8 = NDArray[np.int8]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 Float32 = NDArray[np.float32]

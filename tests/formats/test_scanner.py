@@ -53,6 +53,18 @@ class TestFraming:
         assert (batch.damage, batch.large) == ([], None)
         assert get_state(scanner) == (len(data), -1, -1)
 
+    def test_damaged_event_does_not_change_the_type_of_a_series(self, create: ScannerType) -> None:
+        def integer(step: int) -> bytes:
+            number = b.value("count", b.tensor(b.INT64, b.integer(10, 2**60 + step)))
+            return b.event(b.summary(number), step=step)
+
+        real = b.value("count", b.tensor(b.DOUBLE, b.double(6, 0.5)))
+        damaged = b.event(b.summary(real, b.blob(1, b"\x80")), step=1)
+        batch = scan_payload(create, integer(0), damaged, integer(2))
+        assert [damage.kind for damage in batch.damage] == [DamageKind.PROTO]
+        assert batch.points.scalar_type.tolist() == [ScalarType.INT]
+        assert get_values(batch) == [2**60, 2**60 + 2]
+
     def test_empty_file(self, create: ScannerType) -> None:
         batch = create().scan(b"", 0)
         assert (batch.records, batch.points.starts.tolist()) == (0, [0])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,25 @@ def test_header_summarizes_each_series(rows: Rows) -> None:
         assert (head.first_step[at], head.last_step[at]) == (steps[0], steps[-1])
         assert head.is_increasing[at] == all(a < b for a, b in itertools.pairwise(steps))
     assert head.find(7) is None
+
+
+@pytest.mark.parametrize("scale", [1, 100])
+def test_merging_does_not_depend_on_the_number_of_rows(scale: int) -> None:
+    lengths = [{0: 1, 2: 3, 5: 2}, {2: 4}, {0: 2, 1: 1, 5: 1}]
+    blocks: list[Points] = []
+    expected: Rows = {}
+    number = itertools.count()
+    for block in lengths:
+        rows = {
+            series: [(next(number), float(next(number))) for _ in range(count * scale)]
+            for series, count in block.items()
+        }
+        blocks.append(make_points(rows))
+        for series, own in rows.items():
+            expected.setdefault(series, []).extend(own)
+    merged = merge_points(blocks)
+    assert to_rows(merged) == expected
+    assert merged.wall.tolist() == (merged.step / 2).tolist()
 
 
 def test_merging_keeps_large_integers_exact() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import random
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.builders import event, flip, image, record, scalar, session, simple, summary, value
 from tests.scanning import Reading, gather, read_file
-from tracklight.formats.batch import LARGE_RECORD_BYTES, Batch, DamageKind
+from tracklight.formats.batch import LARGE_RECORD_BYTES, Batch, ColumnMemory, DamageKind
 from tracklight.formats.scanner import Scanner, create_scanner
 from tracklight.logdir.filesystem import FileHandle, LocalFileSystem, LocalHandle, ReadSizes
 from tracklight.logdir.tail import EventFileTail, ReadBuffers, matches_fingerprint
@@ -175,6 +176,21 @@ class TestWindow:
         assert max(sizes) == 1 << 20
         assert len(sizes) < size / (1 << 20) + 10
 
+    def test_stays_small_with_many_records_per_series(self, tmp_path: Path) -> None:
+        sizes = ReadSizes(
+            min_bytes=4 << 10, initial_bytes=64 << 10, max_bytes=1 << 20, max_dense_bytes=64 << 10
+        )
+        dense, sparse = tmp_path / "dense", tmp_path / "sparse"
+        for directory in (dense, sparse):
+            directory.mkdir()
+        few_series = RecordingFileSystem(sizes)
+        assert read_all(put(dense, scalars(20_000)), few_series).records == 20_000
+        assert max(count for _, count in few_series.reads) == 64 << 10
+        many_series = RecordingFileSystem(sizes)
+        names = b"".join(scalar(f"weight {at}", 0, 0.5) for at in range(20_000))
+        assert read_all(put(sparse, names), many_series).records == 20_000
+        assert max(count for _, count in many_series.reads) > 256 << 10
+
     def test_skips_large_records(self, tmp_path: Path, picture: bytes) -> None:
         path = put(tmp_path, (picture + scalars(3)) * 40)
         fs = RecordingFileSystem()
@@ -196,6 +212,28 @@ class TestWindow:
         fs = RecordingFileSystem(ReadSizes(min_bytes=16, initial_bytes=64, max_bytes=8 << 20))
         reading = read_all(put(tmp_path, scalars(1) + almost + scalars(1)), fs)
         assert (reading.records, reading.damage) == (3, [])
+
+
+class TestColumnMemory:
+    def test_columns_do_not_overlap(self) -> None:
+        memory = ColumnMemory()
+        sizes = [1, 20_000, 400_000, 400_000, 30_000, 2_000_000]
+        columns = [column for rows in sizes for column in memory.allocate_points(rows)]
+        for number, column in enumerate(columns):
+            column[:] = number
+        assert [len(column) for column in columns[::3]] == sizes
+        for number, column in enumerate(columns):
+            assert (column == number).all()
+
+    def test_blocks_are_freed_with_their_columns(self) -> None:
+        memory = ColumnMemory()
+        columns = memory.allocate_points(100_000)
+        block = weakref.ref(columns[0].base)
+        assert memory.allocate_points(100_000)[0].base is block()
+        memory.clear()
+        assert block() is not None
+        del columns
+        assert block() is None
 
 
 class TestLargeRecords:

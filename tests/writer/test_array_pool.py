@@ -30,6 +30,18 @@ def test_copy_is_independent_of_the_original(shape: tuple[int, ...], dtype: type
     release_copy(copy)
 
 
+@pytest.mark.parametrize("start", [0, 1, 63])
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 127, 128, 200, 1 << 16])
+def test_all_bytes_are_copied_and_no_others(start: int, size: int) -> None:
+    source = np.random.default_rng(size).integers(0, 256, size + 100, np.uint8)
+    for offset in range(66):
+        target = np.zeros(size + 200, np.uint8)
+        values.copy_bytes(source[start : start + size], target[offset : offset + size])
+        assert (target[offset : offset + size] == source[start : start + size]).all()
+        assert not target[:offset].any()
+        assert not target[offset + size :].any()
+
+
 def test_reuses_released_memory_for_similar_sizes() -> None:
     one = acquire_copy(np.zeros(100_000, np.float32))
     release_copy(one)

@@ -233,7 +233,7 @@ class ReadBuffer:
         """Return ``size`` bytes, valid until the next call."""
         if len(self._memory) < size:
             self._memory = np.empty(size, np.uint8)  # unlike a bytearray, it is not filled first
-        return memoryview(self._memory)[:size]
+        return self._memory.data[:size]
 
 
 class ReadBuffers:

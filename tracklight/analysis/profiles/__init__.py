@@ -31,7 +31,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tracklight.types import Bool, Int32, Int64
+from tracklight.types import Bool, Int8, Int32, Int64
 
 #: Profilers number things from 1. Up to this value, a lookup table is cheap.
 _MAX_TABLE_VALUE = 1 << 20
@@ -83,7 +83,7 @@ def unique_inverse(values: np.ndarray[Any, Any]) -> tuple[Int64, Int64]:
     unique = np.flatnonzero(np.bincount(values))
     table = np.zeros(int(unique[-1]) + 1, np.int64)
     table[unique] = np.arange(len(unique))
-    return unique, table[values]
+    return unique, table.take(values)
 
 
 def map_unique(values: Int64, map_value: Callable[[int], int]) -> Int32:
@@ -94,7 +94,7 @@ def map_unique(values: Int64, map_value: Callable[[int], int]) -> Int32:
     unique = np.flatnonzero(np.bincount(values))
     table = np.zeros(int(unique[-1]) + 1, np.int32)
     table[unique] = [map_value(value) for value in unique.tolist()]
-    return table[values]
+    return table.take(values)
 
 
 def unique_counts(values: Int64) -> tuple[Int64, Int64]:
@@ -316,7 +316,7 @@ def _is_covered(rows: Int64, times: Int64) -> Bool:
     return is_covered
 
 
-def attribute_time(start: Int64, end: Int64, kind: Int64, spans: Int64, kinds: int) -> Int64:
+def attribute_time(start: Int64, end: Int64, kind: Int8 | Int64, spans: Int64, kinds: int) -> Int64:
     """Divide the time of each span among kinds of events, counting every instant once.
 
     An instant at which events of several kinds run is attributed to the highest kind.

@@ -29,7 +29,7 @@ from tracklight.analysis.profiles.xla_programs import (
     get_matmul_types,
 )
 from tracklight.formats.profiles.hlo import HloModule, get_instruction_dtypes
-from tracklight.types import Int32, Int64
+from tracklight.types import Int8, Int32, Int64
 
 #: Parts of the names of kernels that use no tensor cores, although they look as if they did.
 _CUDA_CORE_KERNEL = re.compile(
@@ -320,7 +320,7 @@ class Precision(NamedTuple):
         return self.low_ps / known_ps if known_ps else None
 
 
-def measure_precision(trace: Trace, event_parts: Int64 | None = None) -> Precision:
+def measure_precision(trace: Trace, event_parts: Int8 | None = None) -> Precision:
     """Return how long kernels ran in each precision.
 
     Args:

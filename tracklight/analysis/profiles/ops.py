@@ -147,7 +147,7 @@ class EventOpsBuilder:
             self._get_index(op, side) if op is not None and used else -1
             for op, used in zip(ops, is_used.tolist(), strict=True)
         ]
-        self.op_index[events] = np.array(indices, np.int32)[index]
+        self.op_index[events] = np.array(indices, np.int32).take(index)
 
     def build(self) -> EventOps:
         ops, sides = [op for op, _ in self._indices], [side for _, side in self._indices]
@@ -336,13 +336,13 @@ def compute_op_stats(trace: Trace, event_ops: EventOps | None = None) -> OpStats
 def _measure_times(trace: Trace, event_ops: EventOps) -> tuple[Int64, dict[OpSide, int]]:
     """Return the self time of each event and the idle time of each side."""
     self_ps = trace.duration_ps.copy()
-    event_side = np.array([*event_ops.sides, -1], np.int64)[event_ops.op_index]
+    event_side = np.array([*event_ops.sides, -1], np.int8).take(event_ops.op_index)
     nests = np.array(
         [not track.is_device or track.name in TPU_OP_LINES for track in trace.tracks], bool
     )
     for side in OpSide:
         # Kernels of a stream overlap but do not nest.
-        side_events = np.flatnonzero((event_side == side) & nests[trace.track])
+        side_events = np.flatnonzero((event_side == side) & nests.take(trace.track))
         track_changes = np.flatnonzero(np.diff(trace.track[side_events])) + 1
         for events in np.split(side_events, track_changes):
             start, end = trace.start_ps[events], trace.end_ps[events]

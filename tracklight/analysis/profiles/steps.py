@@ -39,7 +39,7 @@ from tracklight.analysis.profiles.attribution import (
 from tracklight.analysis.profiles.ops import parse_op_name
 from tracklight.analysis.profiles.trace import PS_PER_MS, Trace, detect_framework
 from tracklight.errors import Message
-from tracklight.types import Bool, Int64
+from tracklight.types import Bool, Int8, Int64
 
 #: "ours" are the rules of this module; "xprof" are those of `analysis.profiles.xprof`.
 StepRules = Literal["ours", "xprof"]
@@ -182,7 +182,7 @@ class StepAnalysis(NamedTuple):
 
     steps: Steps
     breakdown: StepBreakdown
-    event_parts: Int64
+    event_parts: Int8
     """The `StepPart` of each event; -1 for none."""
     is_work: Bool
     """Mask of the events that do work, as opposed to waiting for others."""
@@ -400,7 +400,7 @@ def _select_top_level(trace: Trace) -> Int64:
 
 
 def _break_down_steps(
-    trace: Trace, steps: Steps, event_parts: Int64, is_work: Bool
+    trace: Trace, steps: Steps, event_parts: Int8, is_work: Bool
 ) -> StepBreakdown:
     """Divide the time of steps among parts.
 
@@ -470,7 +470,7 @@ def _measure_part(trace: Trace, steps: Steps, mask: Bool) -> Int64:
     return time
 
 
-def _mask_work_events(trace: Trace, event_parts: Int64) -> Bool:
+def _mask_work_events(trace: Trace, event_parts: Int8) -> Bool:
     """Return a mask of the events that do work, and do not only wait for others.
 
     Host events around ops wait while the ops run, on the host or on a device.
@@ -484,9 +484,9 @@ def _mask_work_events(trace: Trace, event_parts: Int64) -> Bool:
     return is_work & (is_op | ~is_host_compute) if has_ops else is_work
 
 
-def classify_events(trace: Trace) -> Int64:
+def classify_events(trace: Trace) -> Int8:
     """Return the `StepPart` of each event; -1 for events that only enclose others."""
-    event_parts = np.empty(len(trace), np.int64)
+    event_parts = np.empty(len(trace), np.int8)
     for mask, classify in (
         (~trace.on_device, _classify_host_event),
         (trace.on_device, _classify_device_event),
@@ -494,7 +494,7 @@ def classify_events(trace: Trace) -> Int64:
         name_ids, inverse = unique_inverse(trace.name[mask])
         names = map(trace.names.__getitem__, name_ids)
         parts = [-1 if _is_enclosing(name) else classify(name) for name in names]
-        event_parts[mask] = np.array(parts, np.int64)[inverse]
+        event_parts[mask] = np.array(parts, np.int8).take(inverse)
     event_parts[_mask_enclosing_ops(trace, event_parts)] = -1
     event_parts[mask_launches(trace) & (event_parts >= 0)] = StepPart.KERNEL_LAUNCH
     is_frame = trace.match_categories("python_function", "overhead")
@@ -503,7 +503,7 @@ def classify_events(trace: Trace) -> Int64:
     return event_parts
 
 
-def _mask_enclosing_ops(trace: Trace, event_parts: Int64) -> Bool:
+def _mask_enclosing_ops(trace: Trace, event_parts: Int8) -> Bool:
     """Return a mask of the loops and branches on TPUs that contain other work than compute."""
     mask = trace.on_device & trace.match_names(lambda name: bool(_CONTROL_FLOW_OP.match(name)))
     events = np.flatnonzero(mask)

@@ -198,14 +198,15 @@ class Trace:
     def match_names(self, predicate: Callable[[str], bool]) -> Bool:
         """Return a mask of the events whose name matches. Each unique name is tested once."""
         is_match = np.array([predicate(name) for name in self.names], bool)
-        return is_match[self.name] if is_match.any() else np.zeros(len(self), bool)
+        # `take` is twice as fast as indexing with integers of 32 bits.
+        return is_match.take(self.name) if is_match.any() else np.zeros(len(self), bool)
 
     def match_categories(self, *names: str) -> Bool:
         """Return a mask of the events in any of the given categories."""
         is_match = np.array([name in names for name in self.categories], bool)
         if not is_match.any():
             return np.zeros(len(self), bool)
-        return is_match[self.category]
+        return is_match.take(self.category)
 
     def get_int_args(self, key: str) -> tuple[Int64, Int64]:
         """Return the events with an integer argument of this key, and its values."""

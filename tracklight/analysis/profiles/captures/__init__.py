@@ -266,7 +266,7 @@ def _convert_stats(
     plane: XPlane, stats: Int64, event: Int64, keys: StringInterner, texts: _TextTable
 ) -> ArgTable:
     ids, field, bits, _ = columns = stats.T
-    kind, bits = _KIND_OF_FIELD[field], bits.copy()
+    kind, bits = _KIND_OF_FIELD.take(field), bits.copy()
     rows = np.flatnonzero(kind == TEXT)
     is_reference = field[rows] == xplane.REFERENCE
     references, in_file = rows[is_reference], rows[~is_reference]
