@@ -7,14 +7,17 @@ The suite is split into groups, each a pytest run with processes of its own:
 - ``browser`` keeps one Chromium per worker for the whole run.
 - every framework has a group, because TensorFlow, PyTorch and JAX crash in one process.
 - ``ray-shards`` repeats tests of reading, queries and live updates with ``--cluster local:2``.
+- ``long`` has the files with the longest single tests, such as builds of the site and the wheel.
 
 The quick tier runs ``unit`` without slow tests and the browser smoke test; the full tier runs
 everything. Groups run side by side as long as there are not more than `MAX_WORKERS` workers,
 because browser tests and tests of subprocesses leave a processor idle for a third of their time.
-Ray needs a processor to itself while it starts: short groups wait to run beside those on Ray, so
-that the other processor is busy to the end. The end of the output merges all groups: every skip
-with its reason, the slowest tests, the failed tests with their messages, leaked processes and one
-line of totals. The exit status is 1 if anything failed.
+Ray needs a processor to itself while it starts: its groups come first, beside the single worker of
+those with the longest tests. ``browser`` and ``unit`` follow and end last, as they have two workers
+each and keep both processors busy to the end. The end of the output merges all groups: every skip
+with its reason, the slowest tests, when each group ran and its processor time, the failed tests
+with their messages, leaked processes and one line of totals. The exit status is 1 if anything
+failed.
 
 ``--coverage`` measures all groups that run, with the programs, servers and Ray workers that tests
 start, and reports their coverage together. Groups of Ray's shards and of the browser are left out:
@@ -57,8 +60,14 @@ MAX_WORKERS = 2 * max(os.cpu_count() or 1, 2) + 1
 #: Set for every process of a run, so that those that outlive it can be found.
 SESSION_VARIABLE = "TRACKLIGHT_TEST_SESSION"
 
-#: Groups below tests/frameworks that take minutes; they start before the others.
-LONG_GROUPS = ("subprocesses",)
+#: Tests that take tens of seconds each when four workers run beside them.
+LONG_TESTS = (
+    "tests/contract/test_site.py",
+    "tests/contract/test_install.py",
+    "tests/analysis/predictors/test_frameworks.py",
+    "tests/analysis/predictors/test_servers.py",
+    "tests/cli/test_demo_log.py",
+)
 #: Groups that repeat what others call, or would take long, and whose coverage is not measured.
 NOT_MEASURED = ("browser", "ray-shards")
 #: Repeated with two shards on Ray: tests of reading, queries and live updates that open a log.
@@ -97,8 +106,6 @@ class Group:
     #: Ray gives its processes 15 seconds to start, and programs find each other's clusters: a group
     #: that starts Ray runs beside one other worker at most, which does not start Ray.
     starts_ray: bool = False
-    #: The group is short, and waits to run beside one that starts Ray.
-    waits_for_ray: bool = False
 
     @property
     def load(self) -> int:
@@ -108,24 +115,45 @@ class Group:
 
 def list_groups() -> list[Group]:
     """Return all groups in the order in which they start if they can."""
-    first = [
-        Group("browser", ("tests/web",), True),
-        Group("unit", ("tests", "--ignore=tests/web", "--ignore=tests/frameworks"), True),
+    # Importing a framework takes seconds in every worker, and so does starting Ray.
+    frameworks = {
+        folder.name: Group(
+            folder.name,
+            (f"tests/frameworks/{folder.name}",),
+            workers=1,
+            starts_ray=folder.name == "ray",
+        )
+        for folder in sorted(FRAMEWORKS.iterdir())
+        if any(folder.glob("test_*.py"))
+    }
+    ignored = ("tests/web", "tests/frameworks", *LONG_TESTS)
+    return [
+        Group("ray-shards", ("--cluster=local:2", *SHARD_TESTS), workers=1, starts_ray=True),
+        frameworks.pop("ray"),
+        Group("long", LONG_TESTS, workers=1),
+        frameworks.pop("subprocesses"),
+        Group("browser", ("tests/web",), in_quick_tier=True),
+        Group("unit", ("tests", *(f"--ignore={path}" for path in ignored)), in_quick_tier=True),
+        *frameworks.values(),
     ]
-    on_ray = [Group("ray-shards", ("--cluster=local:2", *SHARD_TESTS), workers=1, starts_ray=True)]
-    short = []
-    for folder in sorted(folder for folder in FRAMEWORKS.iterdir() if folder.is_dir()):
-        if not any(folder.glob("test_*.py")):
-            continue
-        # Importing a framework takes seconds in every worker, and so does starting Ray.
-        path = f"tests/frameworks/{folder.name}"
-        if folder.name in LONG_GROUPS:
-            first.append(Group(folder.name, (path,), workers=1))
-        elif folder.name == "ray":
-            on_ray.append(Group(folder.name, (path,), workers=1, starts_ray=True))
-        else:
-            short.append(Group(folder.name, (path,), workers=1, waits_for_ray=True))
-    return [*first, *on_ray, *short]
+
+
+@dataclass(frozen=True)
+class GroupRun:
+    """When a group ran, in seconds since the start, and what it used and left behind."""
+
+    group: Group
+    status: int
+    start_s: float
+    end_s: float
+    #: Processor time of pytest and of the processes that it and they waited for.
+    processor_s: float
+    #: One line per process that outlived the tests.
+    leaked: list[str]
+
+    def describe(self) -> str:
+        used = f"{self.processor_s:6.0f} s of processor time"
+        return f"{self.start_s:6.0f} to {self.end_s:5.0f} s, {used}  {self.group.name}"
 
 
 @dataclass
@@ -137,25 +165,29 @@ class Report:
     skips: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    runs: list[GroupRun] = field(default_factory=list)
 
-    def add_group(self, group: Group, status: int, junit: Path) -> None:
+    def add_run(self, run: GroupRun, junit: Path) -> None:
+        self.runs.append(run)
+        self.problems += run.leaked
+        name, status = run.group.name, run.status
         if not junit.exists():
-            self.problems.append(f"{group.name}: pytest wrote no report (exit status {status})")
+            self.problems.append(f"{name}: pytest wrote no report (exit status {status})")
             return
         failed = 0
         for case in ElementTree.parse(junit).getroot().iter("testcase"):
             outcome = _outcome(case)
-            name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}"
+            test = f"{case.get('classname', '').replace('.', '/')}::{case.get('name')}"
             if outcome == "failed":
                 failed += 1
-                self.failures.append(f"{group.name}: {name}: {_failure_message(case)}")
+                self.failures.append(f"{name}: {test}: {_failure_message(case)}")
             self.counts[outcome] += 1
-            self.durations.append((float(case.get("time", 0)), name))
+            self.durations.append((float(case.get("time", 0)), test))
             for skipped in case.iter("skipped"):
                 self.skips[_read_message(skipped)] += 1
         # 5: no test was selected, for example by -k.
         if status not in (0, 5) and not failed:
-            self.problems.append(f"{group.name}: pytest ended with exit status {status}")
+            self.problems.append(f"{name}: pytest ended with exit status {status}")
 
     def print(self) -> None:
         if self.skips:
@@ -167,6 +199,10 @@ class Report:
         for seconds, name in self.durations[:SLOWEST]:
             mark = f"  (over {MAX_TEST_S:.0f} s)" if seconds > MAX_TEST_S else ""
             print(f"  {seconds:7.2f} s  {name}{mark}")
+        if self.runs:
+            print("\nGroups:")
+            for run in self.runs:
+                print(f"  {run.describe()}")
         if self.failures:
             print("\nFailed:")
             for failure in self.failures:
@@ -199,9 +235,14 @@ def _read_message(part: ElementTree.Element) -> str:
 
 
 def run_group(
-    group: Group, tier: str, junit: Path, options: list[str], coverage: bool = False
-) -> tuple[int, list[str]]:
-    """Run the tests of a group; return the exit status and one line per leaked process."""
+    group: Group,
+    tier: str,
+    junit: Path,
+    options: list[str],
+    coverage: bool = False,
+    zero_s: float | None = None,
+) -> GroupRun:
+    """Run the tests of a group; ``zero_s`` is the monotonic time at which all groups started."""
     command = [sys.executable]
     if coverage:
         command += ["-m", "coverage", "run"]
@@ -217,6 +258,8 @@ def run_group(
     environment = {**os.environ, SESSION_VARIABLE: session}
     # Hundreds of processes import the package and the tests: compile them once.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    start_s = time.monotonic()
+    zero_s = start_s if zero_s is None else zero_s
     with subprocess.Popen(
         [*command, *options],
         cwd=ROOT,
@@ -229,15 +272,28 @@ def run_group(
         assert process.stdout is not None
         printer = Thread(target=print_lines, args=(group.name, process.stdout), daemon=True)
         printer.start()
-        try:
-            status = process.wait(MAX_GROUP_S)
-        except subprocess.TimeoutExpired:
+        processor_s = wait_for(process, MAX_GROUP_S)
+        if process.returncode is None:
             print(f"Error: {group.name} did not end within {MAX_GROUP_S:.0f} s", file=sys.stderr)
             process.kill()
-            status = 1
+        end_s = time.monotonic()
         leaked = end_leaked(session)
         printer.join()  # Leaked processes could keep the pipe open.
-    return status, leaked
+    return GroupRun(
+        group, process.returncode, start_s - zero_s, end_s - zero_s, processor_s, leaked
+    )
+
+
+def wait_for(process: subprocess.Popen[str], timeout_s: float) -> float:
+    """Wait until a process ends; return its processor time, with the processes it waited for."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return usage.ru_utime + usage.ru_stime
+        time.sleep(0.2)
+    return 0.0
 
 
 def print_lines(name: str, lines: Iterable[str]) -> None:
@@ -251,21 +307,20 @@ def run_groups(
     """Run groups side by side, the first ones that can start first."""
     report = Report()
     waiting = list(groups)
-    running: dict[Future[tuple[int, list[str]]], Group] = {}
+    running: dict[Future[GroupRun], Group] = {}
+    zero_s = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(len(groups) or 1) as executor:
         while waiting or running:
             for group in list(waiting):
-                if can_start(group, running.values(), waiting):
+                if can_start(group, running.values()):
                     waiting.remove(group)
                     print(f"--- {group.name} ---", flush=True)
                     junit = Path(folder) / f"{group.name}.xml"
-                    future = executor.submit(run_group, group, tier, junit, options, coverage)
-                    running[future] = group
+                    arguments = (group, tier, junit, options, coverage, zero_s)
+                    running[executor.submit(run_group, *arguments)] = group
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 group = running.pop(future)
-                status, leaked = future.result()
-                report.add_group(group, status, Path(folder) / f"{group.name}.xml")
-                report.problems += leaked
+                report.add_run(future.result(), Path(folder) / f"{group.name}.xml")
     return report
 
 
@@ -276,20 +331,9 @@ def report_coverage() -> int:
     return subprocess.run([*command, "report", "--skip-covered"], cwd=ROOT).returncode
 
 
-def can_start(group: Group, running: Collection[Group], waiting: Collection[Group] = ()) -> bool:
-    """Return whether a group may start beside those that are running.
-
-    Args:
-        group: The group.
-        running: The groups that are running.
-        waiting: The groups that have not started.
-    """
-    if not running:
-        return True
-    if group.waits_for_ray and not any(other.starts_ray for other in running):
-        if any(other.starts_ray for other in waiting):
-            return False
-    return sum(other.load for other in running) + group.load <= MAX_WORKERS
+def can_start(group: Group, running: Collection[Group]) -> bool:
+    """Return whether a group may start beside those that are running."""
+    return not running or sum(it.load for it in running) + group.load <= MAX_WORKERS
 
 
 def iter_leaked(session: str) -> Iterator[psutil.Process]:

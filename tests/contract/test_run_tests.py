@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tools.run_tests import MAX_WORKERS, NOT_MEASURED, ROOT, Group, Report, can_start, list_groups
+from tools.run_tests import (
+    LONG_TESTS,
+    MAX_WORKERS,
+    NOT_MEASURED,
+    ROOT,
+    Group,
+    GroupRun,
+    Report,
+    can_start,
+    list_groups,
+    run_group,
+)
 
 
 def test_groups_share_the_workers() -> None:
@@ -42,25 +53,29 @@ def test_a_group_that_starts_ray_runs_beside_one_worker() -> None:
     assert can_start(ray, [])
 
 
-def test_short_groups_wait_to_run_beside_ray() -> None:
-    browser, torch, jax, ray = select_groups("browser", "torch", "jax", "ray")
-    assert not can_start(torch, [browser], waiting=[ray, jax])
-    assert can_start(torch, [ray], waiting=[jax])
-    assert can_start(torch, [browser, jax], waiting=[])
-    assert can_start(torch, [], waiting=[ray])
+def test_long_tests_run_beside_ray_and_groups_with_two_workers_end_last() -> None:
+    groups = list_groups()
+    shards, ray, long, programs, browser, unit, *others = groups
+    assert [group for group in groups if can_start(group, [])] == groups
+    assert [shards.starts_ray, ray.starts_ray] == [True, True]
+    assert can_start(long, [shards]) and can_start(programs, [shards])
+    assert can_start(unit, [programs, browser])
+    for other in others:
+        assert can_start(other, [browser, unit])
 
 
-def test_long_groups_start_together() -> None:
-    browser, unit, subprocesses = list_groups()[:3]
-    assert [group.name for group in (browser, unit, subprocesses)] == [
-        *("browser", "unit", "subprocesses")
-    ]
-    assert can_start(subprocesses, [browser, unit], waiting=list_groups()[3:])
+def test_every_test_is_in_one_group() -> None:
+    unit, long, browser = select_groups("unit", "long", "browser")
+    ignored = {path.removeprefix("--ignore=") for path in unit.paths[1:]}
+    assert ignored == {*LONG_TESTS, *browser.paths, "tests/frameworks"}
+    assert long.paths == LONG_TESTS
+    assert all((ROOT / path).exists() for path in ignored)
 
 
 def test_every_framework_has_a_group() -> None:
     names = [group.name for group in list_groups()]
-    assert {"jax", "ray", "ray-shards", "subprocesses", "tensorflow", "torch"} < set(names)
+    folders = {path.parent.name for path in (ROOT / "tests/frameworks").glob("*/test_*.py")}
+    assert {"jax", "ray", "subprocesses", "tensorflow", "torch"} <= folders < set(names)
     assert set(NOT_MEASURED) < set(names)
     assert len(names) == len(set(names))
 
@@ -77,9 +92,10 @@ def test_summary_ends_with_the_failed_tests(
         </testsuite></testsuites>"""
     )
     report = Report()
-    report.add_group(Group("unit", ()), 1, junit)
+    report.add_run(GroupRun(Group("unit", ()), 1, 5.0, 65.4, 90.0, leaked=[]), junit)
     report.print()
     lines = capsys.readouterr().out.splitlines()
+    assert "       5 to    65 s,     90 s of processor time  unit" in lines
     assert lines[-4:] == [
         "Failed:",
         "  unit: tests/some::test_two: AssertionError: 1 != 2",
@@ -102,11 +118,27 @@ def test_summary_names_the_reasons_of_modules(
         </testsuite></testsuites>"""
     )
     report = Report()
-    report.add_group(Group("unit", ()), 1, junit)
+    report.add_run(GroupRun(Group("unit", ()), 1, 5.0, 65.4, 90.0, leaked=[]), junit)
     report.print()
     lines = capsys.readouterr().out.splitlines()
     assert "     1 Skipped: there is no GPU" in lines
     assert "  unit: ::tests.two: ImportError: no such name" in lines
+
+
+@pytest.mark.slow
+def test_processor_time_has_the_processes_of_a_group(tmp_path: Path) -> None:
+    burn = "import time\nwhile time.process_time() < 1: pass"
+    (tmp_path / "test_burn.py").write_text(
+        f"""import subprocess, sys
+def test_burn() -> None:
+    subprocess.run([sys.executable, "-c", {burn!r}], check=True)
+"""
+    )
+    group = Group("some", (str(tmp_path), "-c", os.devnull), workers=1)
+    run = run_group(group, "all", tmp_path / "report.xml", [])
+    assert (run.status, run.leaked) == (0, [])
+    assert run.processor_s > 1
+    assert 0 <= run.start_s < run.end_s
 
 
 SKIPPED = """
