@@ -43,6 +43,23 @@ class TestCompiledMatchesPython:
         assert _loops.locate_extremes(value, compiled) == numpy_loops.locate_extremes(value, plain)
         assert compiled.tolist() == plain.tolist()
 
+    @given(columns.filter(len), st.lists(st.integers(0, 80)))
+    def test_summarize_rows(self, value: np.ndarray, cuts: list[int]) -> None:
+        starts = np.array(sorted({0, len(value), *(cut for cut in cuts if cut < len(value))}))
+        both = np.zeros((2, 3, len(starts) - 1))
+        _loops.summarize_rows(value, starts, both[0])
+        numpy_loops.summarize_rows(value, starts, both[1])
+        np.testing.assert_array_equal(*both)
+
+    @given(st.integers(2, 1000), st.data())
+    def test_long_column_is_not_sorted_because_of_one_row(
+        self, size: int, data: st.DataObject
+    ) -> None:
+        column = np.arange(size)
+        column[data.draw(st.integers(0, size - 2))] = size
+        assert not _loops.is_sorted(column)
+        assert not _loops.is_sorted(column.astype(np.float64))
+
     @given(columns)
     def test_is_sorted(self, value: np.ndarray) -> None:
         assert _loops.is_sorted(value) == numpy_loops.is_sorted(value)

@@ -11,9 +11,70 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 
+cdef bint find_range(const double *value, int64_t size, double *low, double *high) noexcept nogil:
+    """Find the lowest and highest value of a column; return False if not all are finite."""
+    cdef double lows[4]
+    cdef double highs[4]
+    cdef double rest[4]
+    cdef double v
+    cdef int64_t i
+    cdef int lane
+    for lane in range(4):
+        lows[lane], highs[lane], rest[lane] = INFINITY, -INFINITY, 0
+    for i in range(0, size - 3, 4):
+        for lane in range(4):
+            v = value[i + lane]
+            lows[lane] = v if v < lows[lane] else lows[lane]
+            highs[lane] = v if v > highs[lane] else highs[lane]
+            rest[lane] += v - v  # NaN if the value is not finite
+    for i in range(size & ~3, size):
+        v = value[i]
+        lows[0] = v if v < lows[0] else lows[0]
+        highs[0] = v if v > highs[0] else highs[0]
+        rest[0] += v - v
+    for lane in range(1, 4):
+        lows[0] = min(lows[0], lows[lane])
+        highs[0] = max(highs[0], highs[lane])
+        rest[0] += rest[lane]
+    low[0], high[0] = lows[0], highs[0]
+    return rest[0] == 0
+
+
+cdef void find_finite_range(
+    const double *value, int64_t size, double *low, double *high, int64_t *last
+) noexcept nogil:
+    """Find lowest, highest and last of the finite values; NaN and -1 if there are none."""
+    cdef int64_t i
+    cdef double v
+    last[0] = size - 1
+    if size and find_range(value, size, low, high):
+        return
+    low[0], high[0], last[0] = NAN, NAN, -1
+    for i in range(size):
+        v = value[i]
+        if isfinite(v):
+            last[0] = i
+            # Comparisons with NaN are false, so the first value replaces it.
+            low[0] = low[0] if low[0] <= v else v
+            high[0] = high[0] if high[0] >= v else v
+
+
 def locate_extremes(const double[::1] value, int64_t[::1] nonfinite):
     cdef int64_t i, count = 0, lowest = -1, highest = -1
     cdef double v, low = 0, high = 0
+    cdef bint is_finite
+    if not value.shape[0]:
+        return -1, -1, 0
+    with nogil:
+        is_finite = find_range(&value[0], value.shape[0], &low, &high)
+        if is_finite:
+            lowest = highest = 0
+            while value[lowest] != low:
+                lowest += 1
+            while value[highest] != high:
+                highest += 1
+    if is_finite:
+        return lowest, highest, 0
     with nogil:
         for i in range(value.shape[0]):
             v = value[i]
@@ -31,35 +92,11 @@ def locate_extremes(const double[::1] value, int64_t[::1] nonfinite):
     return lowest, highest, count
 
 
-cdef void find_range(const double *value, int64_t size, double *low, double *high) noexcept nogil:
-    """Find the lowest and highest value, which may be infinite; NaN is skipped."""
-    cdef double lows[4]
-    cdef double highs[4]
-    cdef double v
-    cdef int64_t i
-    cdef int lane
-    for lane in range(4):
-        lows[lane], highs[lane] = INFINITY, -INFINITY
-    for i in range(0, size - 3, 4):
-        for lane in range(4):
-            v = value[i + lane]
-            lows[lane] = v if v < lows[lane] else lows[lane]
-            highs[lane] = v if v > highs[lane] else highs[lane]
-    for i in range(size & ~3, size):
-        v = value[i]
-        lows[0] = v if v < lows[0] else lows[0]
-        highs[0] = v if v > highs[0] else highs[0]
-    for lane in range(1, 4):
-        lows[0] = min(lows[0], lows[lane])
-        highs[0] = max(highs[0], highs[lane])
-    low[0], high[0] = lows[0], highs[0]
-
-
 def summarize_rows(
     const double[::1] value, const int64_t[::1] starts, double[:, ::1] out
 ):
     cdef int64_t i, row, count = starts.shape[0] - 1
-    cdef double v, low, high
+    cdef double low, high
     if out.shape[0] != 3 or out.shape[1] != count:
         raise ValueError("out must have three rows, and one column for each series")
     for i in range(count):
@@ -67,21 +104,14 @@ def summarize_rows(
             raise ValueError("starts must be ascending row numbers")
     with nogil:
         for i in range(count):
-            find_range(&value[starts[i]], starts[i + 1] - starts[i], &low, &high)
-            if not (isfinite(low) and isfinite(high)):
-                low = high = NAN
-                for row in range(starts[i], starts[i + 1]):
-                    v = value[row]
-                    if isfinite(v):
-                        # Comparisons with NaN are false, so the first value replaces it.
-                        if not low <= v:
-                            low = v
-                        if not high >= v:
-                            high = v
+            find_finite_range(&value[starts[i]], starts[i + 1] - starts[i], &low, &high, &row)
             out[0, i] = value[starts[i + 1] - 1]
             out[1, i] = low
             out[2, i] = high
 
+
+cdef enum:
+    SORTED_ROWS = 256  # compared without a branch for each
 
 ctypedef fused number:
     double
@@ -89,13 +119,14 @@ ctypedef fused number:
 
 
 def is_sorted(const number[::1] column):
-    cdef int64_t i
+    cdef int64_t i = 1, stop, size = column.shape[0]
     cdef bint result = True
     with nogil:
-        for i in range(1, column.shape[0]):
-            if not column[i] >= column[i - 1]:
-                result = False
-                break
+        while result and i < size:
+            stop = min(i + SORTED_ROWS, size)
+            while i < stop:
+                result &= column[i] >= column[i - 1]
+                i += 1
     return result
 
 
@@ -215,18 +246,6 @@ def median(const double[::1] value, int64_t before, int64_t after, double[::1] o
     free(window)
 
 
-cdef inline void put_column(
-    double[:, ::1] out, int64_t column, int64_t row, const double[::1] smooth,
-    const double[::1] value, double low, double high
-) noexcept nogil:
-    """Write a pixel column whose last finite value is at ``row``, if it has one."""
-    if row >= 0:
-        out[0, column] = smooth[row]
-        out[1, column] = value[row]
-        out[2, column] = low
-        out[3, column] = high
-
-
 def reduce(
     const double[::1] x,
     const double[::1] value,
@@ -234,22 +253,20 @@ def reduce(
     const double[::1] edges,
     double[:, ::1] out,
 ):
-    cdef int64_t i, column = 0, row = -1, last = edges.shape[0] - 2
-    cdef double v, edge, low = NAN, high = NAN
+    cdef int64_t i = 0, stop, row, column = 0, last = edges.shape[0] - 2, n = x.shape[0]
+    cdef double low, high
     with nogil:
         out[:, :] = NAN
-        edge = edges[1]
-        for i in range(x.shape[0]):
-            if x[i] >= edge and column < last:
-                put_column(out, column, row, smooth, value, low, high)
-                row, low, high = -1, NAN, NAN
-                while x[i] >= edge and column < last:
-                    column += 1
-                    edge = edges[column + 1]
-            v = value[i]
-            if isfinite(v):
-                row = i
-                # Comparisons with NaN are false, so the first value replaces it.
-                low = low if low <= v else v
-                high = high if high >= v else v
-        put_column(out, column, row, smooth, value, low, high)
+        while i < n:
+            while column < last and x[i] >= edges[column + 1]:
+                column += 1
+            stop = i + 1
+            while stop < n and (column == last or not x[stop] >= edges[column + 1]):
+                stop += 1
+            find_finite_range(&value[i], stop - i, &low, &high, &row)
+            if row >= 0:
+                out[0, column] = smooth[i + row]
+                out[1, column] = value[i + row]
+                out[2, column] = low
+                out[3, column] = high
+            i = stop
