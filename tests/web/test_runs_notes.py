@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.web.conftest import Serve
 from tests.web.run_table import (
@@ -36,9 +36,13 @@ def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
     return page
 
 
+def name_field(page: Page, run: str) -> Locator:
+    return page.get_by_role("textbox", name=f"New name for {run}")
+
+
 def test_renames_run_inline(page: Page, open_page: Callable[..., Page]) -> None:
     choose_from_menu(page, "conv/lr1e-3", "Rename")
-    box = page.get_by_role("textbox", name="New name for conv/lr1e-3")
+    box = name_field(page, "conv/lr1e-3")
     box.fill("the good one")
     box.press("Enter")
     expect(row(page, "conv/lr1e-3")).to_contain_text("the good one")
@@ -53,6 +57,7 @@ def test_renames_run_inline(page: Page, open_page: Callable[..., Page]) -> None:
 def test_escape_cancels_renaming(page: Page) -> None:
     run_name(page, "conv/lr1e-3").click()
     page.keyboard.press("F2")
+    expect(name_field(page, "conv/lr1e-3")).to_be_focused()
     page.keyboard.type("nonsense")
     page.keyboard.press("Escape")
     expect(row(page, "conv/lr1e-3")).to_contain_text("lr1e-3")
@@ -61,6 +66,7 @@ def test_escape_cancels_renaming(page: Page) -> None:
 def test_empty_name_restores_original_name(page: Page) -> None:
     for typed, shown in (("other", "other"), ("", "lr1e-3")):
         choose_from_menu(page, "conv/lr1e-3", "Rename")
+        expect(name_field(page, "conv/lr1e-3")).to_be_focused()
         page.keyboard.press("Control+A")
         page.keyboard.press("Backspace")
         page.keyboard.type(typed)
@@ -111,6 +117,7 @@ def test_hides_and_restores_runs(page: Page) -> None:
 def test_shows_changes_from_another_page(page: Page, open_page: Callable[..., Page]) -> None:
     other = open_page(get_stable_url(page))
     choose_from_menu(other, "conv/lr1e-3", "Rename")
+    expect(name_field(other, "conv/lr1e-3")).to_be_focused()
     other.keyboard.type("seen elsewhere")
     other.keyboard.press("Enter")
     expect(row(page, "conv/lr1e-3")).to_contain_text("seen elsewhere")

@@ -118,8 +118,7 @@ const PAGE_ROWS = 20;
 
 /** Handle a key while the table has the focus; return false for keys without a meaning there. */
 export function handleTableKey(page: PageState, event: KeyboardEvent): boolean {
-  // Keys of buttons and inputs inside of the table belong to them.
-  if (event.target !== event.currentTarget || event.altKey) return false;
+  if (!isKeyOfTable(event) || event.altKey) return false;
   const { rowSelection, runTable } = page;
   if (event.ctrlKey || event.metaKey) {
     if (event.key.toLowerCase() !== 'a') return false;
@@ -133,6 +132,14 @@ export function handleTableKey(page: PageState, event: KeyboardEvent): boolean {
     event.shiftKey ? 'range' : 'replace',
   );
   return true;
+}
+
+/**
+ * Return whether a key is for the table or for one of its rows, which has the focus after a click.
+ * Keys of buttons and inputs inside of the table belong to them.
+ */
+export function isKeyOfTable({ target, currentTarget }: Event): boolean {
+  return target === currentTarget || (target as Element).getAttribute('role') === 'row';
 }
 
 export function isMenuKey({ key, shiftKey }: KeyboardEvent): boolean {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { NO_COLUMNS } from '../plugin/context';
+import { isKeyOfTable } from './page-actions';
 import { columnTitle } from './runs/run-cells';
 import { FuzzyIndex } from './page-search.svelte';
 import { splitTabs } from './top-bar/DashboardTabs.svelte';
@@ -56,6 +57,22 @@ describe('run cells', () => {
     const title = columnTitle(key, AVAILABLE);
     expect(title.text).toBe(text);
     expect(title.title).toContain(name);
+  });
+});
+
+describe('keys of the run table', () => {
+  const makeElement = (role: string) => ({ getAttribute: () => role }) as unknown as Element;
+  const table = makeElement('treegrid');
+  const isHandled = (target: Element): boolean =>
+    isKeyOfTable({ target, currentTarget: table } as unknown as Event);
+
+  test('are those of the table and of a row that was clicked', () => {
+    expect(isHandled(table)).toBe(true);
+    expect(isHandled(makeElement('row'))).toBe(true);
+  });
+
+  test('are not those of controls in a row', () => {
+    expect(isHandled(makeElement('button'))).toBe(false);
   });
 });
 
