@@ -12,7 +12,6 @@ from playwright.sync_api import (
     Browser,
     ConsoleMessage,
     Page,
-    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -71,15 +70,17 @@ Serve = Callable[..., "Board"]
 
 
 class Board:
-    """A server that runs in a thread of this process."""
+    """A server that runs in a thread of this process and has read its log."""
 
-    def __init__(self, logdir: Path, port: int, prefix: str) -> None:
+    def __init__(self, logdir: Path, port: int = 0, prefix: str = "") -> None:
         self._board = tracklight.serve(logdir, port, path_prefix=prefix, cache=False)
         self.address = self._board.url
+        # While the log is read, runs without a start time and without all tags are listed.
+        wait_until(lambda: not self._is_loading())
 
-    def is_read(self) -> bool:
+    def _is_loading(self) -> bool:
         with urllib.request.urlopen(self.address + "api/v1/health", timeout=60) as response:
-            return bool(json.load(response)["status"] == "ok")
+            return bool(json.load(response)["status"] == "loading")
 
     def stop(self) -> None:
         self._board.close()
@@ -97,16 +98,15 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def context_pool(browser: Browser) -> Iterator[ContextPool]:
-    """Contexts for the tests of a file, which mostly load the same server."""
     pool = ContextPool(browser)
     yield pool
     pool.close()
 
 
 @pytest.fixture
-def open_page(browser: Browser, context_pool: ContextPool) -> Iterator[Callable[..., Page]]:
+def open_page(context_pool: ContextPool) -> Iterator[Callable[..., Page]]:
     """Return a function that opens a page of a given width, with a storage of its own.
 
     Options are those of a browser context, such as ``color_scheme``. An error or a warning in the
@@ -125,15 +125,9 @@ def open_page(browser: Browser, context_pool: ContextPool) -> Iterator[Callable[
     with ExitStack() as stack:
 
         def open_page(address: str, width: int = 1440, **options: Any) -> Page:
-            size: ViewportSize = {"width": width, "height": 900}
-            if options:
-                context = browser.new_context(viewport=size, **options)
-                stack.callback(context.close)
-                page = context.new_page()
-            else:
-                reused = context_pool.take()
-                stack.callback(context_pool.put_back, reused)
-                page = reused.open_page(size)
+            context = context_pool.take(**options)
+            stack.callback(context_pool.put_back, context)
+            page = context.open_page({"width": width, "height": 900})
             page.set_default_timeout(TIMEOUT_MS)
             page.on("console", record_message)
             page.on("pageerror", lambda error: errors.append(str(error)))
@@ -146,7 +140,7 @@ def open_page(browser: Browser, context_pool: ContextPool) -> Iterator[Callable[
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Return a function that starts a server; all servers stop when the test ends."""
+    """Return a function that serves a log once it is read; servers stop when the test ends."""
     boards: list[Board] = []
 
     def start(logdir: Path, port: int = 0, prefix: str = "") -> Board:
@@ -162,8 +156,7 @@ def serve() -> Iterator[Serve]:
 def serve_log(folder: Path, write: Callable[[Path], object]) -> Iterator[str]:
     """Write a log, serve it and yield the URL of the board once the log has been read."""
     write(folder / "logs")
-    board = Board(folder / "logs", 0, "")
-    wait_until(board.is_read)
+    board = Board(folder / "logs")
     yield board.address
     board.stop()
 
@@ -186,8 +179,7 @@ def board_fixture(
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the demo log."""
-    board = Board(get_demo_log(tmp_path_factory), 0, "")
-    wait_until(board.is_read)
+    board = Board(get_demo_log(tmp_path_factory))
     yield board.address
     board.stop()
 

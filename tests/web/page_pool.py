@@ -7,19 +7,23 @@ scripts, emulation, session storage and workers end with it; what a context keep
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Error, Frame, Page, ViewportSize
 
 #: What the Chrome DevTools Protocol's `Storage.clearDataForOrigin` clears.
 STORAGE_TYPES = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems"
+#: Each has a renderer process. Some tests use two pages at once, or options.
+MAX_IDLE = 4
 
 
 class ReusedContext:
-    """A browser context without special options, for one test at a time."""
+    """A browser context for one test at a time."""
 
-    def __init__(self, browser: Browser) -> None:
-        self._context: BrowserContext = browser.new_context()
+    def __init__(self, browser: Browser, options: dict[str, Any]) -> None:
+        self.options = options
+        self._context: BrowserContext = browser.new_context(**options)
         self._origins: set[str] = set()
         # Keeps the renderer process, and with it compiled scripts, when a test has ended.
         self._idle_page = self._context.new_page()
@@ -44,6 +48,8 @@ class ReusedContext:
                     page.close()
             self._context.clear_cookies()
             self._context.clear_permissions()
+            if permissions := self.options.get("permissions"):
+                self._context.grant_permissions(permissions)
             for origin in self._origins:
                 self._devtools.send(
                     "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE_TYPES}
@@ -58,18 +64,25 @@ class ReusedContext:
 
 
 class ContextPool:
-    """The contexts of the tests of a file."""
+    """Contexts that no test uses at the moment."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._idle: list[ReusedContext] = []
 
-    def take(self) -> ReusedContext:
-        return self._idle.pop() if self._idle else ReusedContext(self._browser)
+    def take(self, **options: Any) -> ReusedContext:
+        """Return a context with these options, the one that was used last if there are several."""
+        for context in reversed(self._idle):
+            if context.options == options:
+                self._idle.remove(context)
+                return context
+        return ReusedContext(self._browser, options)
 
     def put_back(self, context: ReusedContext) -> None:
         if context.reset():
             self._idle.append(context)
+        while len(self._idle) > MAX_IDLE:
+            self._idle.pop(0).close()
 
     def close(self) -> None:
         while self._idle:

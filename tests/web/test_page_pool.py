@@ -33,8 +33,8 @@ DESCRIBE = """async () => ({
 })"""
 
 
-def describe(page: Page) -> object:
-    return page.evaluate(DESCRIBE)
+def describe(page: Page) -> dict[str, object]:
+    return dict(page.evaluate(DESCRIBE))
 
 
 def test_nothing_is_left_for_the_next_test(browser: Browser, sweep: str) -> None:
@@ -77,6 +77,14 @@ def test_nothing_is_left_for_the_next_test(browser: Browser, sweep: str) -> None
     beside.goto(sweep)
     assert describe(beside) == before
     pool.put_back(other)
+    # Nor does a page with other options.
+    dark = pool.take(color_scheme="dark")
+    page_in_dark = dark.open_page(SIZE)
+    page_in_dark.goto(sweep)
+    assert describe(page_in_dark) == {**before, "isDark": True}
+    pool.put_back(dark)
+    assert pool.take(color_scheme="dark") is dark
+    dark.close()
     # A closed context is not used again.
     page.context.close()
     pool.put_back(again)

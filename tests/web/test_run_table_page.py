@@ -33,7 +33,7 @@ board = board_fixture(write_runs, "module", TAB)
 
 @pytest.fixture
 def page(board: str, open_page: Callable[..., Page]) -> Page:
-    page = open_page(board, locale="en-US")
+    page = open_page(board)
     expect(row(page, "trial-0")).to_be_visible()
     return page
 
@@ -76,7 +76,7 @@ def test_filter_is_completed_checked_and_kept_in_the_url(
     assert list_names(page) == ["trial-1", "trial-3", "trial-5"]
     filter_box(page).fill('state = crashed or last("loss") < 1')
     wait_for_value(page, lambda: list_names(page), ["trial-0", "trial-4", "trial-5"])
-    copy = open_page(get_stable_url(page), locale="en-US")
+    copy = open_page(get_stable_url(page))
     wait_for_value(copy, lambda: list_names(copy), ["trial-0", "trial-4", "trial-5"])
 
 
@@ -91,7 +91,7 @@ def test_sorts_by_several_columns(page: Page) -> None:
 
 
 def test_groups_are_opened_with_the_keyboard(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{board}&rt-group=hparam:optimizer", locale="en-US")
+    page = open_page(f"{board}&rt-group=hparam:optimizer")
     groups = page.locator("main [role=row][aria-expanded]")
     expect(groups).to_have_count(2)
     expect(groups.first).to_contain_text("adam")
@@ -153,7 +153,7 @@ def test_two_browsers_edit_the_same_note(
 ) -> None:
     write_runs(tmp_path / "logs")
     address = serve(tmp_path / "logs").address + TAB
-    pages = [open_page(address, locale="en-US") for _ in range(2)]
+    pages = [open_page(address) for _ in range(2)]
     boxes = []
     for page in pages:
         row(page, "trial-0").get_by_role("gridcell").last.dblclick()
@@ -187,6 +187,6 @@ def test_renames_in_place(page: Page) -> None:
 
 
 def test_fits_a_phone(board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(board, width=390, locale="en-US")
+    page = open_page(board, width=390)
     expect(row(page, "trial-0")).to_be_visible()
     assert not overflows(page)

@@ -31,7 +31,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def board(logdir: Path) -> Iterator[str]:
-    board = Board(logdir, 0, "")
+    board = Board(logdir)
     yield board.address
     board.stop()
 
