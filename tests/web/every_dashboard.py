@@ -11,10 +11,30 @@ from dataclasses import dataclass
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.chinese_log import BASELINE_CAPTURE
-from tests.web.waiting import get_stable_text
+from tests.web.waiting import STABLE_MS
 
 STORED_LANGUAGE = "tracklight.language"
 CHINESE, ENGLISH, LONG_ENGLISH = "zh-CN", "en", "en-XA"
+
+COUNT_REQUESTS = """
+const send = fetch;
+window.pendingRequests = 0;
+window.fetch = async (...request) => {
+    window.pendingRequests++;
+    try {
+        return await send(...request);
+    } finally {
+        window.pendingRequests--;
+    }
+};
+"""
+WAIT_UNTIL_STABLE = """async (main, pauseMs) => {
+    const isBusy = () => window.pendingRequests > 0 || main.querySelector('[aria-busy=true]');
+    for (let seen, again = main.innerText; again !== seen || isBusy(); again = main.innerText) {
+        seen = again;
+        await new Promise(done => setTimeout(() => requestAnimationFrame(done), pauseMs));
+    }
+}"""
 
 
 @dataclass(frozen=True)
@@ -45,6 +65,7 @@ class Dashboard:
         if self.has_panel:
             stored[f"tracklight.{self.tab}-panel"] = "1"
         page.add_init_script(f"Object.assign(localStorage, {stored})")
+        page.add_init_script(COUNT_REQUESTS)
         page.goto(f"{address}?tab={self.tab}{self.query}")
         self.wait(page)
 
@@ -54,8 +75,7 @@ class Dashboard:
 
     def wait_until_stable(self, page: Page) -> None:
         """Wait until no request is pending and the texts no longer change."""
-        expect(page.locator("main [aria-busy=true]")).to_have_count(0)
-        get_stable_text(page.locator("main"))
+        page.locator("main").evaluate(WAIT_UNTIL_STABLE, STABLE_MS)
 
     def iter_views(self, page: Page) -> Iterator[str]:
         """Open one view after another and yield its label; a dashboard without views is one."""

@@ -96,7 +96,7 @@ def test_zoom_is_kept_while_no_run_is_shown(
 ) -> None:
     page = open_page(f"{image_board}{PHOTO}&image-viewport=0.5,0.5,4")
     pane = image_pane(page, "conv, step 30")
-    expect(pane.locator("img")).to_be_visible()
+    get_stable_box(pane.locator("img"))
     zoom = read_zoom(page)
     show_all = page.get_by_role("checkbox", name="Select all matching runs")
     show_all.dispatch_event("click")  # the full-screen card covers the list of runs
@@ -118,9 +118,12 @@ def test_images_pan_together(image_board: str, open_page: Callable[..., Page]) -
     page.mouse.down()
     page.mouse.move(center[0] - 40, center[1] + 30, steps=4)
     page.mouse.up()
-    for old, image in zip(before, images, strict=True):
-        new = get_stable_box(image)
-        assert (round(new.x - old.x), round(new.y - old.y)) == (-40, 30)
+
+    def read_shifts() -> list[tuple[int, int]]:
+        boxes = zip(before, map(get_stable_box, images), strict=True)
+        return [(round(new.x - old.x), round(new.y - old.y)) for old, new in boxes]
+
+    wait_for_value(page, read_shifts, [(-40, 30)] * 2)
 
 
 def test_hover_shows_pixel_values_of_all_images(

@@ -171,8 +171,9 @@ def test_legend_names_the_lines(sweep: str, open_page: OpenPage) -> None:
     drawn_chart(page, "train/loss")
     legend = card(page, "train/loss").get_by_role("list", name="Legend of")
     expect(legend.get_by_role("listitem")).to_have_text(["conv/lr3e-4", "conv/lr1e-3", "vit"])
-    colors = legend.locator("i").evaluate_all("all => all.map((i) => getComputedStyle(i).color)")
-    assert colors == [run_color(page, run) for run in ("conv/lr3e-4", "conv/lr1e-3", "vit")]
+    colors = [run_color(page, run) for run in ("conv/lr3e-4", "conv/lr1e-3", "vit")]
+    read_colors = "all => all.map((i) => getComputedStyle(i).color)"
+    wait_for_value(page, lambda: legend.locator("i").evaluate_all(read_colors), colors)
     panel = open_settings(page)
     panel.get_by_role("checkbox", name="Show legend and line labels").uncheck()
     expect(legend).to_have_count(0)
@@ -181,8 +182,7 @@ def test_legend_names_the_lines(sweep: str, open_page: OpenPage) -> None:
 def test_wide_charts_have_labels_instead_of_a_legend(sweep: str, open_page: OpenPage) -> None:
     page = open_page(f"{sweep}?tab=scalars&tags=train/loss&wide=train/loss")
     drawn_chart(page, "train/loss")
-    box = get_stable_box(chart(page, "train/loss"))
-    assert box.width > 600
+    wait_for_condition(page, lambda: get_stable_box(chart(page, "train/loss")).width > 600)
     legends = page.get_by_role("list", name="Legend of train/loss", exact=True)
     expect(legends).to_have_count(0)
 
@@ -193,8 +193,7 @@ def test_full_screen_covers_the_window(sweep: str, open_page: OpenPage) -> None:
     card(page, "train/loss").get_by_role("button", name="Full screen").click()
     full = card(page, "train/loss").last
     expect(full.get_by_role("heading", level=2)).to_be_visible()
-    box = get_stable_box(full)
-    assert (box.x, box.y, box.width, box.height) == (0, 0, 1440, 900)
+    wait_for_value(page, lambda: get_stable_box(full), (0, 0, 1440, 900))
     page.keyboard.press("Escape")
     expect(card(page, "train/loss")).to_have_count(1)
 

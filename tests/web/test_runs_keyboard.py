@@ -83,6 +83,7 @@ def test_menu_opens_and_closes_by_keyboard(page: Page) -> None:
     expect(page.get_by_role("menu")).to_have_count(0)
     expect(grid(page)).to_be_focused()
     page.keyboard.press("ContextMenu")
+    expect(page.get_by_role("menuitem", name="Show only this run")).to_be_focused()
     page.keyboard.press("Enter")
     expect(rows(page).locator(":checked")).to_have_count(1)
 

@@ -72,8 +72,8 @@ def test_url_stores_selection(
     expect(page).to_have_url(re.compile(r"selected=auto%3B-conv/%7Blr1e-3,lr3e-4%7D"))
     other = open_page(get_stable_url(page))
     expect(run_checkbox(other, "conv/lr3e-4")).not_to_be_checked()
-    others = [run for run in run_names(other) if not run.startswith("conv/lr")]
-    wait_for_value(other, lambda: checked_runs(other), others)
+    others = sorted(run for run in TRIAL_NAMES if not run.startswith("conv/lr"))
+    wait_for_value(other, lambda: sorted(checked_runs(other)), others)
 
 
 def test_double_click_isolates_run_and_restores_all(open_table: Callable[..., Page]) -> None:
@@ -203,8 +203,7 @@ def test_groups_runs(open_table: Callable[..., Page], study: str) -> None:
     for grouping, keys in groupings.items():
         page.goto(f"{study}?group={grouping}")
         heads = grid(page).locator("[role=row][data-group]")
-        expect(heads).to_have_count(len(keys))
-        assert read_groups(heads) == keys
+        wait_for_value(page, lambda heads=heads: read_groups(heads), keys)
 
 
 def test_group_shows_mean_of_sorted_column(open_table: Callable[..., Page]) -> None:
@@ -253,34 +252,47 @@ def test_changes_grouping_in_the_table(open_table: Callable[..., Page]) -> None:
     expect(group_row(page, "adam")).to_be_visible()
 
 
+def read_colors(page: Page) -> dict[str, str]:
+    """Return the color of each run, read at once."""
+    script = """rows => Object.fromEntries(rows.map(row => [
+        row.dataset.run,
+        getComputedStyle(row.querySelector('[type=checkbox]')).borderTopColor]))"""
+    colors: dict[str, str] = rows(page).evaluate_all(script)
+    assert len(colors) == len(TRIAL_NAMES)
+    return colors
+
+
 def test_colors_by_run_group_hyperparameter_or_pattern(open_table: Callable[..., Page]) -> None:
     page = open_table()
-    own = {run: run_color(page, run) for run in TRIAL_NAMES}
     # Training and validation of one experiment share a color; validation is striped.
-    assert own[TRIAL_NAMES[6]] == own[TRIAL_NAMES[7]]
-    assert len(set(own.values())) == 7
+    first, second = TRIAL_NAMES[6:]
+    wait_for_value(page, lambda: len(set(read_colors(page).values())), 7)
+    wait_for_condition(page, lambda: (own := read_colors(page))[first] == own[second])
     striped = "box => getComputedStyle(box).backgroundImage.includes('gradient')"
-    assert [run_checkbox(page, run).evaluate(striped) for run in TRIAL_NAMES[6:]] == [False, True]
+    assert [run_checkbox(page, run).evaluate(striped) for run in (first, second)] == [False, True]
 
     page = open_table("group=path:1&color=group")
-    by_group = {run: run_color(page, run) for run in TRIAL_NAMES}
-    assert len(set(by_group.values())) == 3
-    assert len({by_group[run] for run in TRIAL_NAMES if run.startswith("conv")}) == 1
+    wait_for_value(page, lambda: len(set(read_colors(page).values())), 3)
+    convolutions = [run for run in TRIAL_NAMES if run.startswith("conv")]
+    wait_for_value(page, lambda: len({read_colors(page)[run] for run in convolutions}), 1)
 
     page = open_table("color=hparam:lr&columns=hparam:lr")
     expect(cell(page, "conv/lr1e-3", 1)).to_have_text("0.001")
-    by_rate = {
-        trial.lr: {run_color(page, t.name) for t in TRIALS if t.lr == trial.lr} for trial in TRIALS
-    }
-    assert all(len(shades) == 1 for shades in by_rate.values())
-    assert len({next(iter(shades)) for shades in by_rate.values()}) == 4
-    # From blue for the lowest to amber for the highest.
-    assert by_rate[0.0001] == {"rgb(63, 111, 224)"} and by_rate[0.003] == {"rgb(185, 130, 0)"}
+
+    def read_colors_by_rate() -> list[set[str]]:
+        colors = read_colors(page)
+        rates = sorted({trial.lr for trial in TRIALS})
+        return [{colors[trial.name] for trial in TRIALS if trial.lr == rate} for rate in rates]
+
+    wait_for_value(page, lambda: [len(shades) for shades in read_colors_by_rate()], [1] * 4)
+    lowest, *_, highest = read_colors_by_rate()
+    assert len(set.union(*read_colors_by_rate())) == 4
+    # From blue to amber.
+    assert (lowest, highest) == ({"rgb(63, 111, 224)"}, {"rgb(185, 130, 0)"})
 
     page = open_table("color=re:(conv|dense)")
-    by_pattern = {run: run_color(page, run) for run in TRIAL_NAMES}
-    assert len(set(by_pattern.values())) == 3
-    assert by_pattern["vit/tiny-lr1e-4"] == "rgb(125, 125, 138)"
+    wait_for_value(page, lambda: len(set(read_colors(page).values())), 3)
+    wait_for_value(page, lambda: run_color(page, "vit/tiny-lr1e-4"), "rgb(125, 125, 138)")
 
 
 def test_marks_baseline_and_stores_it_in_url(open_table: Callable[..., Page]) -> None:

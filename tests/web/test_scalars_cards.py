@@ -145,8 +145,8 @@ def test_full_screen_and_back(page: Page) -> None:
     card(page, "epoch").get_by_role("button", name="Full screen").click()
     expect(page).to_have_url(re.compile("card=epoch"))
     full = page.get_by_role("article").and_(page.locator(".full"))
-    place = get_stable_box(full)
-    assert place.width > 1000 and place.height > 700
+    wait_for_condition(page, lambda: get_stable_box(full).width > 1000)
+    assert get_stable_box(full).height > 700
     page.go_back()
     expect(full).to_have_count(0)
     page.go_forward()

@@ -46,6 +46,12 @@ def read_tooltip(page: Page, step: int = 10 * AT) -> dict[str, list[float]]:
     }
 
 
+def wait_for_tooltip(page: Page, rows: dict[str, list[float]]) -> None:
+    """Wait until the tooltip shows these numbers: the server may still compute them."""
+    wanted = {run: pytest.approx(numbers, rel=1e-3) for run, numbers in rows.items()}
+    wait_for_value(page, lambda: read_tooltip(page), wanted)
+
+
 def read_tooltip_row(page: Page, name: str) -> tuple[float, ...]:
     return tuple(parse_number(cell) for cell in read_tooltip_cells(page)[name])
 
@@ -66,10 +72,7 @@ def test_smoothing_matches_tensorboard(open_loss: Open, weight: float) -> None:
     page.get_by_role("slider", name="Smoothing").fill(str(weight))
     move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page).locator("thead")).to_contain_text("Step 200 · 6 min 40 s")
-    for run, (smoothed, value) in read_tooltip(page).items():
-        assert value == pytest.approx(loss(run)[AT], rel=1e-3)
-        assert smoothed == pytest.approx(smooth(loss(run), weight)[AT], rel=1e-3)
-    assert set(read_tooltip(page)) == set(RUNS)
+    wait_for_tooltip(page, {run: [smooth(loss(run), weight)[AT], loss(run)[AT]] for run in RUNS})
 
 
 def test_typed_smoothing_is_stored_in_url(open_loss: Open) -> None:
@@ -91,8 +94,7 @@ def test_typed_smoothing_is_stored_in_url(open_loss: Open) -> None:
 def test_tooltip_has_one_column_without_smoothing(open_loss: Open) -> None:
     page = open_loss("smoothing=0")
     move_cursor_to(page, "train/loss", AT)
-    for run, cells in read_tooltip(page).items():
-        assert cells == [pytest.approx(loss(run)[AT], rel=1e-3)]
+    wait_for_tooltip(page, {run: [loss(run)[AT]] for run in RUNS})
 
 
 def test_other_smoothing_methods(open_loss: Open) -> None:
@@ -107,15 +109,16 @@ def test_other_smoothing_methods(open_loss: Open) -> None:
         panel.get_by_role("textbox", name="Smoothing value").press("Enter")
         expect(page).to_have_url(re.compile("smoothing=5"))
         move_cursor_to(page, "train/loss", AT)
-        for run, (smoothed, _) in read_tooltip(page).items():
-            window = loss(run)[AT - 2 : AT + 3]
-            assert smoothed == pytest.approx(compute_center(window), rel=1e-3), (name, run)
+        windows = {run: loss(run)[AT - 2 : AT + 3] for run in RUNS}
+        centers = {run: [compute_center(windows[run]), loss(run)[AT]] for run in RUNS}
+        wait_for_tooltip(page, centers)
         page.mouse.move(5, 5)
     for name in ("Gaussian", "Time-weighted EMA"):
         panel.get_by_role("combobox", name="Method").select_option(label=name)
         move_cursor_to(page, "train/loss", AT)
-        for smoothed, value in read_tooltip(page).values():
-            assert smoothed != value
+        wait_for_condition(
+            page, lambda: all(smoothed != value for smoothed, value in read_tooltip(page).values())
+        )
 
 
 def test_horizontal_axes(open_loss: Open) -> None:
@@ -161,13 +164,13 @@ def test_horizontal_axis_can_be_epoch_or_metric(open_loss: Open) -> None:
 
 def test_logarithmic_vertical_axis(open_loss: Open) -> None:
     page = open_loss("smoothing=0&outliers=0")
-    assert read_axes(page, "train/loss")[2] == 0.0
+    wait_for_value(page, lambda: read_axes(page, "train/loss")[2], 0.0)
     choose_menu_item(page, "train/loss", "Log scale Y axis")
     expect(page).to_have_url(re.compile("log-y=train/loss"))
     expect(chart(page, "train/loss")).not_to_have_attribute(
         "aria-label", re.compile(r"y axis 0 to \S+")
     )
-    assert read_axes(page, "train/loss")[2] > 0.0
+    wait_for_condition(page, lambda: read_axes(page, "train/loss")[2] > 0.0)
     open_settings(page).get_by_label("Log scale Y axis on all cards").check()
     expect(page).to_have_url(re.compile(r"log-y=(\*|%2A)"))
 
@@ -183,7 +186,7 @@ def test_logarithmic_horizontal_axis(open_loss: Open) -> None:
 
 def test_ignores_outliers_by_default(board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{board}?tags=spike&smoothing=0")
-    assert read_axes(page, "spike")[3] < 10
+    wait_for_condition(page, lambda: read_axes(page, "spike")[3] < 10)
     open_settings(page).get_by_label("Ignore outliers").uncheck()
     expect(page).to_have_url(re.compile("outliers=0"))
     wait_for_condition(page, lambda: read_axes(page, "spike")[3] >= 1000)
@@ -270,14 +273,21 @@ def test_shows_difference_and_ratio_to_baseline(open_loss: Open) -> None:
     page.get_by_role("combobox", name="Baseline").select_option("vit")
     expect(page).to_have_url(re.compile("baseline=vit"))
     move_cursor_to(page, "train/loss", AT)
-    for run, cells in read_tooltip(page).items():
-        assert cells[-1] == pytest.approx(loss(run)[AT] - loss("vit")[AT], rel=2e-3, abs=1e-6)
+    differences = {run: loss(run)[AT] - loss("vit")[AT] for run in RUNS}
+    wait_for_value(
+        page,
+        lambda: {run: cells[-1] for run, cells in read_tooltip(page).items()},
+        pytest.approx(differences, rel=2e-3, abs=1e-6),
+    )
     with page.expect_response("**/scalars/query"):
         open_settings(page).get_by_role("combobox", name="Compare as").select_option(label="Ratio")
     move_cursor_to(page, "train/loss", AT + 1)
-    for run, cells in read_tooltip(page, 10 * AT + 10).items():
-        wanted = loss(run)[AT + 1] / loss("vit")[AT + 1]
-        assert cells[-1] == pytest.approx(wanted, rel=2e-3)
+    ratios = {run: loss(run)[AT + 1] / loss("vit")[AT + 1] for run in RUNS}
+    wait_for_value(
+        page,
+        lambda: {run: cells[-1] for run, cells in read_tooltip(page, 10 * AT + 10).items()},
+        pytest.approx(ratios, rel=2e-3),
+    )
 
 
 def test_shows_count_of_nan_and_infinity(board: str, open_page: Callable[..., Page]) -> None:

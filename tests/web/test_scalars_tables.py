@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.web.cards import (
     card,
@@ -32,6 +32,15 @@ pytestmark = pytest.mark.browser
 AT = 20
 
 
+def wait_for_column(page: Page, table: Locator, name: str, values: dict[str, float]) -> None:
+    """Wait until a column has these values: the table may wait for a response."""
+    wait_for_value(
+        page,
+        lambda: {run: parse_number(row[name].split()[0]) for run, row in read_table(table).items()},
+        pytest.approx(values, rel=1e-3),
+    )
+
+
 def wait_for_table(page: Page, title: str, about: str) -> None:
     expect(value_table(page, title)).to_have_attribute("aria-label", f"Values of {title}: {about}")
     expect(table_rows(value_table(page, title))).to_have_count(3)
@@ -41,9 +50,10 @@ def test_table_shows_last_values(board: str, open_page: Callable[..., Page]) -> 
     page = open_page(f"{board}?tags=train/loss")
     page.get_by_role("button", name="Show value table").click()
     wait_for_table(page, "train/loss", "Last values")
-    for run, row in read_table(value_table(page, "train/loss")).items():
-        assert parse_number(row["Value"]) == pytest.approx(loss(run)[-1], rel=1e-3)
-        assert parse_number(row["Smoothed"]) == pytest.approx(smooth(loss(run), 0.6)[-1], rel=1e-3)
+    table = value_table(page, "train/loss")
+    wait_for_column(page, table, "Value", {run: loss(run)[-1] for run in RUNS})
+    wait_for_column(page, table, "Smoothed", {run: smooth(loss(run), 0.6)[-1] for run in RUNS})
+    for row in read_table(table).values():
         assert (row["Step"], row["Relative"]) == ("590", "19 min 40 s")
     expect(page).to_have_url(re.compile("table=1"))
 
@@ -56,10 +66,10 @@ def test_click_pins_cursor_in_all_charts(board: str, open_page: Callable[..., Pa
     step = int(re.findall(r"cursor=(\d+)", get_stable_url(page))[0])
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
         wait_for_table(page, title, f"At {step}")
-        for run, row in read_table(value_table(page, title)).items():
-            assert row["Step"] == str(step)
-            expected = values(run)[STEPS.index(step)]
-            assert parse_number(row["Value"]) == pytest.approx(expected, rel=1e-3)
+        table = value_table(page, title)
+        expected = {run: values(run)[STEPS.index(step)] for run in RUNS}
+        wait_for_column(page, table, "Value", expected)
+        assert {row["Step"] for row in read_table(table).values()} == {str(step)}
     page.mouse.move(5, 5)
     expect(tooltip(page)).to_contain_text(f"Step {step}")
     page.keyboard.press("ArrowRight")
@@ -100,7 +110,7 @@ def test_table_shows_statistics_of_range(board: str, open_page: Callable[..., Pa
     page = open_page(f"{board}?tags=train&table=1&smoothing=0&range=100~300")
     for title, values in (("train/loss", loss), ("train/accuracy", accuracy)):
         wait_for_table(page, title, "100 \N{EN DASH} 300")
-        for run, row in read_table(value_table(page, title)).items():
+        for run in RUNS:
             inside = values(run)[10:31]
             expected = {
                 "Start": inside[0],
@@ -114,8 +124,12 @@ def test_table_shows_statistics_of_range(board: str, open_page: Callable[..., Pa
                 "End step": 300,
                 "Points": 21,
             }
-            found = {name: parse_number(text) for name, text in row.items()}
-            assert found == pytest.approx(expected, rel=1e-2)
+
+            def read_row(title: str = title, run: str = run) -> dict[str, float]:
+                row = read_table(value_table(page, title))[run]
+                return {name: parse_number(text) for name, text in row.items()}
+
+            wait_for_value(page, read_row, pytest.approx(expected, rel=1e-2))
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("range="))
 
@@ -140,14 +154,13 @@ def test_shows_chart_as_table(board: str, open_page: Callable[..., Page]) -> Non
     drawn_chart(page, "train/loss")
     choose_menu_item(page, "train/loss", "Table")
     table = card(page, "train/loss").get_by_role("table", name="Summary of train/loss")
-    expect(table_rows(table)).to_have_count(3)
+    wait_for_column(page, table, "Last", {run: loss(run)[-1] for run in RUNS})
     for run, row in read_table(table).items():
         values = loss(run)
         lowest = min(range(len(values)), key=values.__getitem__)
         value, step = row["Min"].split()
         assert parse_number(value) == pytest.approx(values[lowest], rel=1e-3)
         assert int(step) == STEPS[lowest]
-        assert parse_number(row["Last"].split()[0]) == pytest.approx(values[-1], rel=1e-3)
         assert row["Points"] == "60"
     expect(page).to_have_url(re.compile("display=train/loss,table"))
     choose_menu_item(page, "train/loss", "Table")
@@ -160,10 +173,14 @@ def test_shows_chart_as_bars(board: str, open_page: Callable[..., Page]) -> None
     for stat, compute in (("Last", lambda values: values[-1]), ("Min", min), ("Max", max)):
         card(page, "train/loss").get_by_role("button", name=stat, exact=True).click()
         expect(card(page, "train/loss").get_by_role("group", name=f"{stat} of")).to_be_visible()
-        found = [text.split("\n") for text in bars.all_inner_texts()]
-        assert [name for name, *_ in found] == list(RUNS)
-        for name, *_, value in found:
-            assert parse_number(value) == pytest.approx(compute(loss(name)), rel=1e-3)
+
+        def read_bars() -> dict[str, float]:
+            rows = [text.split("\n") for text in bars.all_inner_texts()]
+            return {name: parse_number(value) for name, *_, value in rows}
+
+        wanted = pytest.approx({run: compute(loss(run)) for run in RUNS}, rel=1e-3)
+        wait_for_value(page, read_bars, wanted)
+        assert list(read_bars()) == list(RUNS)
     expect(page).to_have_url(re.compile("bar-value=max"))
 
 

@@ -62,9 +62,10 @@ def test_static_html_shows_the_view_in_the_same_colors(
     found.save_as(file)
     copy = open_page(file.as_uri())
     drawn_chart(copy, "train/loss")
-    assert run_names(copy) == ["conv/lr3e-4", "vit"]
+    wait_for_value(copy, lambda: run_names(copy), ["conv/lr3e-4", "vit"])
     for run in ("conv/lr3e-4", "vit"):
-        assert run_color(copy, run) == run_color(page, run)
+        color = run_color(page, run)
+        wait_for_value(copy, lambda run=run: run_color(copy, run), color)
     open_share(copy)
     expect(copy.get_by_text("Static HTML")).to_have_count(0)
 

@@ -140,8 +140,8 @@ def test_long_series_is_marked_as_downsampled(tmp_path: Path, open_page: OpenPag
     records = [b.scalar("loss", step, 9.0 if step == spike else 1.0) for step in range(40_000)]
     append_records(tmp_path / "logs" / "run", *records)
     page = open_page(copy(tmp_path / "logs", tmp_path / "board", "display=loss,table"))
-    last, lowest, highest, first = read_values(page, "loss")["run"]
-    assert (last, lowest, highest, first) == (1.0, 1.0, 9.0, 1.0)
+    # The last, lowest, highest and first value.
+    wait_for_value(page, lambda: read_values(page, "loss")["run"], [1.0, 1.0, 9.0, 1.0])
     expect(card(page, "loss")).to_have_attribute("data-points", "40000")
     expect(card(page, "loss")).to_contain_text("downsampled in this export")
 

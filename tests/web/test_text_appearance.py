@@ -76,7 +76,10 @@ def test_new_texts_keep_scroll_position(serve: Serve, logdir: Path, open_page: O
     expect(text_entries(page, "story").first).to_contain_text("mat 20.")
     page.get_by_role("button", name="All steps").click()
     shown = text_list(page, "story")
-    shown.evaluate("list => list.scrollTo(0, 600)")
+    # The list is not that long before all its entries are loaded.
+    scroll = "list => { list.scrollTop = 600; return list.scrollTop; }"
+    wait_for_value(page, lambda: shown.evaluate(scroll), 600)
+    expect(shown.get_by_text("Loading…")).to_have_count(0)
     get_stable_box(shown.get_by_role("listitem").last)
     before = shown.evaluate(READ_AT)
     _append_text(file, 21)

@@ -28,6 +28,12 @@ FIND_FAULTS = """list => [
 })"""
 
 
+#: Scroll down, and wait until the rows there are rendered.
+SCROLL_DOWN = """list => new Promise((done) => {
+  list.scrollBy(0, 700);
+  requestAnimationFrame(() => requestAnimationFrame(done));
+})"""
+
 hostile = board_fixture(write_hostile_texts, "module")
 
 
@@ -50,8 +56,7 @@ def test_hostile_texts_run_and_load_nothing(
         seen.update(text_entries(page, "x").evaluate_all("all => all.map(one => one.ariaPosInSet)"))
         if len(seen) == len(VECTORS):
             break
-        text_list(page, "x").evaluate("list => list.scrollBy(0, 700)")
-        page.wait_for_timeout(30)
+        text_list(page, "x").evaluate(SCROLL_DOWN)
     assert len(seen) == len(VECTORS), "every one of them was on the page"
     assert (page.evaluate("window.hits"), foreign_requests, dialogs) == ([], [], [])
     assert page.url.startswith(hostile)

@@ -18,7 +18,13 @@ from playwright.sync_api import Locator, Page, expect
 from sklearn.metrics import roc_auc_score
 
 from tests.web.test_appearance import list_violations, overflows
-from tests.web.waiting import get_stable_box, get_stable_text, get_stable_url, wait_for_value
+from tests.web.waiting import (
+    get_stable_box,
+    get_stable_text,
+    get_stable_url,
+    wait_for_condition,
+    wait_for_value,
+)
 from tests.web.what_if_data import (
     ROWS,
     make_class_workspace,
@@ -255,6 +261,11 @@ def test_counterfactual_and_smallest_edit(editable: str, open_page: OpenPage) ->
     wait_for_value(page, lambda: float(now.inner_text()) >= 0.5, not was_positive)
 
 
+def read_bounds(interval: Locator) -> list[float]:
+    """Return both numbers of an interval."""
+    return [float(text) for text in interval.inner_text().split("\u2013")]
+
+
 def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenPage) -> None:
     data = make_people()
     page = open_page(people + "&wi=performance&wi-slice=sex&wi-model=steep")
@@ -281,8 +292,9 @@ def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenP
     women_steep = metrics.get_by_role("row").filter(has_text="sex: f").filter(has_text="steep")
     expect(women_steep).to_contain_text(f"{omitted:.3g} (")
     error = np.sqrt(accuracy * (1 - accuracy) / len(labels))
-    low, high = (float(text) for text in row.locator("small").nth(2).inner_text().split("\u2013"))
-    assert high - low == pytest.approx(100 * 2 * 1.96 * error, rel=0.2)
+    width = pytest.approx(100 * 2 * 1.96 * error, rel=0.2)
+    interval = row.locator("small").nth(2)
+    wait_for_value(page, lambda: -np.subtract(*read_bounds(interval)), width)
     whole = page.get_by_role("slider", name="Threshold of All datapoints")
     whole.focus()
     for _ in range(5):
@@ -292,6 +304,13 @@ def test_thresholds_are_dragged_without_the_server(people: str, open_page: OpenP
     assert [url for url in requests if "what_if" in url] == []
 
 
+def read_thresholds(page: Page) -> dict[str, float]:
+    """Return the thresholds of the slices, read at once."""
+    script = """rows => rows.map(row =>
+        [row.dataset.slice, Number(row.querySelector('.threshold').innerText)])"""
+    return dict(page.locator("[data-slice]").evaluate_all(script))
+
+
 def test_strategy_sets_thresholds_and_cells_open_datapoints(
     people: str, open_page: OpenPage
 ) -> None:
@@ -299,17 +318,15 @@ def test_strategy_sets_thresholds_and_cells_open_datapoints(
     page = open_page(people + "&wi=performance&wi-slice=sex&wi-model=steep")
     page.get_by_label("Strategy").select_option("Demographic parity")
     expect(page.get_by_text(re.compile("best single threshold"))).to_be_visible()
-    values = [float(text) for text in page.locator(".threshold").all_inner_texts()]
     women, men = data["sex"] == "f", data["sex"] == "m"
-    rows = page.locator("[data-slice]")
-    names = [rows.nth(at).get_attribute("data-slice") for at in range(rows.count())]
-    by_name = dict(zip(names, values, strict=True))
     scores = predict_steep(data)
-    rates = [
-        (scores[group] >= by_name[name]).mean()
-        for name, group in (("sex:f", women), ("sex:m", men))
-    ]
-    assert abs(rates[0] - rates[1]) < 0.05
+
+    def has_equal_rates() -> bool:
+        limits = read_thresholds(page)
+        rates = [(scores[women] >= limits["sex:f"]).mean(), (scores[men] >= limits["sex:m"]).mean()]
+        return bool(abs(rates[0] - rates[1]) < 0.05)
+
+    wait_for_condition(page, has_equal_rates)
     page.get_by_role("button", name="Reset thresholds").click()
     errors = int(((scores >= 0.5) & (data["income"] == 0)).sum())
     matrix = page.get_by_role("region", name="Confusion matrix of All datapoints, steep")
@@ -695,18 +712,14 @@ def test_named_slices_and_the_cost_of_a_smaller_gap(editable: str, open_page: Op
     gap = float(choices.get_by_role("button").first.inner_text())
     scores, old = predict_steep(make_people()), make_people()["age"] >= 60
     expect(page).to_have_url(re.compile("wi-thresholds="))
-    rows = page.locator("[data-slice]")
-    thresholds = {
-        rows.nth(at).get_attribute("data-slice"): float(
-            rows.nth(at).locator(".threshold").inner_text()
-        )
-        for at in range(rows.count())
-    }
-    rates = [
-        (scores[part] >= thresholds[name]).mean()
-        for name, part in (("old:True", old), ("old:False", ~old))
-    ]
-    assert abs(rates[0] - rates[1]) == pytest.approx(gap, abs=1e-3)
+
+    def read_gap() -> float:
+        thresholds = read_thresholds(page)
+        parts = {"old:True": old, "old:False": ~old}
+        rates = [(scores[part] >= thresholds[name]).mean() for name, part in parts.items()]
+        return abs(rates[0] - rates[1])
+
+    wait_for_value(page, read_gap, pytest.approx(gap, abs=1e-3))
 
 
 def test_many_points_are_exported_as_a_picture(tmp_path: Path, open_page: OpenPage) -> None:

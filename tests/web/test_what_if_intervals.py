@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.test_what_if import TAB, editor, score_cell, wait_for_plot
-from tests.web.waiting import get_stable_box, wait_for_value
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 from tests.web.what_if_data import make_people, predict_flat, predict_steep, serve_workspaces
 from tracklight.analysis.predictors.python_models import wrap_model
 from tracklight.analysis.tables.objects import to_table
@@ -117,8 +117,12 @@ def test_small_slices_have_intervals_or_say_why_not(explained: str, open_page: O
     expect(pilots.locator("small").nth(2)).to_have_text(re.compile(r"^\d+\.\d\u2013\d+\.\d$"))
     metrics = page.get_by_role("table", name="Metrics with 95% intervals")
     row = metrics.get_by_role("row").filter(has_text="pilot").filter(has_text="steep")
-    for text in row.get_by_role("cell").all_inner_texts()[2:]:
-        assert text == "\u2014" or "(" in text
+
+    def has_intervals() -> bool:
+        texts = row.get_by_role("cell").all_inner_texts()[2:]
+        return bool(texts) and all(text == "\u2014" or "(" in text for text in texts)
+
+    wait_for_condition(page, has_intervals)
     lacking = row.get_by_role("cell").filter(has_text=re.compile("no interval|\u2014")).first
     expect(lacking).to_have_attribute("title", re.compile("^(No interval|Undefined): "))
 
@@ -200,7 +204,9 @@ def test_the_editor_does_not_cover_the_plot_on_a_phone(explained: str, open_page
     wait_for_plot(page)
     page.set_viewport_size({"width": 390, "height": 844})
     expect(page.get_by_role("group", name="Distance settings")).to_have_count(2)
-    plot = get_stable_box(page.get_by_role("application"))
-    panel = get_stable_box(editor(page))
-    assert plot.height >= 160
-    assert plot.y + plot.height <= panel.y + 1
+
+    def has_space() -> bool:
+        plot = get_stable_box(page.get_by_role("application"))
+        return plot.height >= 160 and plot.y + plot.height <= get_stable_box(editor(page)).y + 1
+
+    wait_for_condition(page, has_space)

@@ -154,6 +154,7 @@ def read_threshold_marks(page: Page, feature: str) -> dict[str, list[str]]:
 
 def test_dependence_shows_the_thresholds_of_slices(people: str, open_page: OpenPage) -> None:
     page = open_page(people + "&wi=dependence&wi-model=steep" + BY_SEX)
+    expect(page.locator("[data-ready]")).to_have_attribute("aria-busy", "false")
     assert read_threshold_lines(page, "age") == {
         "sex: f \u00b7 steep": 0.2,
         "Other datapoints \u00b7 steep": 0.6,

@@ -17,7 +17,7 @@ from tests.web.cards import drawn_chart
 from tests.web.conftest import serve_log
 from tests.web.event_writer import append_records
 from tests.web.scalar_log import STEPS, scalar_records
-from tests.web.waiting import get_stable_box, wait_for_value
+from tests.web.waiting import get_stable_box, wait_for_condition, wait_for_value
 
 pytestmark = pytest.mark.browser
 
@@ -112,8 +112,8 @@ def test_cards_keep_runs_and_settings(address: str, open_page: OpenPage) -> None
     # Settings of all curves.
     page.get_by_role("button", name="Settings of all cards").click()
     page.get_by_role("checkbox", name=re.compile("^Log.* y", re.I)).first.check()
+    wait_for_value(page, lambda: read(address)["settings"], {"scalars": {"log-y": "*"}})
     expect_saved(page)
-    assert read(address)["settings"] == {"scalars": {"log-y": "*"}}
 
 
 def test_two_pages_lose_no_change(address: str, open_page: OpenPage) -> None:
@@ -155,8 +155,8 @@ def test_report_shows_text_and_cards(address: str, open_page: OpenPage) -> None:
     drawn_chart(page, "accuracy")
     page.get_by_role("textbox", name="Markdown").fill(text + "\n## Outlook\n")
     expect(page.locator("[data-report]").get_by_role("heading", name="Outlook")).to_be_visible()
+    wait_for_condition(page, lambda: read(address)["text"].endswith("## Outlook\n"))
     expect_saved(page)
-    assert read(address)["text"].endswith("## Outlook\n")
     # Printed, there is only the report.
     page.emulate_media(media="print")
     expect(page.get_by_role("navigation", name="Dashboards")).to_be_hidden()
