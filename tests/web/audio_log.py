@@ -57,6 +57,18 @@ def _tone(hertz: float) -> Float64:
 
 # ---- locators
 
+#: Record the audio elements that play; they are not attached to the document. They play slowly, so
+#: that no clip of 4 seconds ends while a busy machine runs the steps of a test.
+RECORD_PLAYING = """
+window.sounding = new Set();
+const play = HTMLMediaElement.prototype.play;
+HTMLMediaElement.prototype.play = function () {
+  window.sounding.add(this);
+  this.playbackRate = 0.25;
+  return play.call(this);
+};
+"""
+
 
 def card(page: Page, tag: str) -> Locator:
     return page.get_by_role("article", name=tag)

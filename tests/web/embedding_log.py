@@ -164,10 +164,10 @@ def take_screenshot(locator: Locator) -> NDArray[np.int_]:
     return np.asarray(screenshot).astype(int)[TOOLS_PX:]
 
 
-def count_pixels(locator: Locator, color: tuple[int, int, int]) -> int:
-    """Return how many pixels have approximately this color."""
-    difference = np.abs(take_screenshot(locator) - color).max(axis=2)
-    return int(np.count_nonzero(difference < 12))
+def count_pixels(locator: Locator, *colors: tuple[int, int, int]) -> int:
+    """Return how many pixels have approximately this color; of several colors, the rarest."""
+    pixels = take_screenshot(locator)
+    return min(int((np.abs(pixels - color).max(axis=2) < 12).sum()) for color in colors)
 
 
 def drag(page: Page, *points: tuple[float, float]) -> None:

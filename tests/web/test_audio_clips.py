@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.index import logs
 from tests.web.audio_log import (
+    RECORD_PLAYING,
     SAMPLE_RATE,
     STEPS,
     audio_record,
@@ -134,7 +135,7 @@ def test_zoom_requests_a_range_of_samples(audio_board: str, open_page: OpenPage)
     expect(page).not_to_have_url(re.compile("clip-zoom"))
 
 
-def test_download_returns_the_logged_file(
+def test_exports_the_logged_file_and_the_chart(
     audio_board: str, open_page: OpenPage, tmp_path: Path
 ) -> None:
     page = open_page(f"{audio_board}&tags=stereo")
@@ -150,9 +151,6 @@ def test_download_returns_the_logged_file(
     assert samples.shape == (4 * SAMPLE_RATE, 2)
     assert abs(samples).max() == pytest.approx(0.5, abs=0.01)
 
-
-def test_export_chart_as_svg_and_png(audio_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{audio_board}&tags=stereo")
     drawn_waveform(page, "music/stereo", "extra")
     menu_button = clip(page, "music/stereo", "extra").get_by_role(
         "button", name=re.compile("^More actions for")
@@ -175,8 +173,14 @@ def test_copy_as_python(audio_board: str, open_page: OpenPage) -> None:
     expect(page.get_by_role("dialog")).to_contain_text('log.audio(run, "voice")')
 
 
-def test_browser_decodes_other_formats_on_request(audio_board: str, open_page: OpenPage) -> None:
+def test_invalid_clips_and_other_formats(audio_board: str, open_page: OpenPage) -> None:
     page = open_page(f"{audio_board}&tags=odd&spectrogram=off")
+    unknown = clip(page, "odd/files", "extra", 2)
+    expect(unknown).to_contain_text("Cannot show the waveform: 23 bytes of an unknown file type")
+    expect(unknown.get_by_role("button", name=re.compile("^Play"))).to_be_disabled()
+    empty = clip(page, "odd/files", "extra", 3)
+    expect(empty).to_contain_text("the clip has no samples")
+
     flac = clip(page, "odd/files", "extra", 0)
     expect(flac).to_contain_text("FLAC audio is decoded in the browser.")
     flac.get_by_role("button", name="Show waveform").click()
@@ -186,15 +190,6 @@ def test_browser_decodes_other_formats_on_request(audio_board: str, open_page: O
     undecodable = clip(page, "odd/files", "extra", 1)
     undecodable.get_by_role("button", name="Show waveform").click()
     expect(undecodable.get_by_role("alert")).to_contain_text("The browser cannot decode this audio")
-
-
-def test_invalid_clips_show_an_error(audio_board: str, open_page: OpenPage) -> None:
-    page = open_page(f"{audio_board}&tags=odd&spectrogram=off")
-    unknown = clip(page, "odd/files", "extra", 2)
-    expect(unknown).to_contain_text("Cannot show the waveform: 23 bytes of an unknown file type")
-    expect(unknown.get_by_role("button", name=re.compile("^Play"))).to_be_disabled()
-    empty = clip(page, "odd/files", "extra", 3)
-    expect(empty).to_contain_text("the clip has no samples")
 
 
 def test_shows_network_error_and_recovers(audio_board: str, open_page: OpenPage) -> None:
@@ -245,7 +240,9 @@ def test_playing_clip_keeps_its_step_when_new_steps_arrive(
     long = encode_wav(np.sin(np.arange(SAMPLE_RATE * 20) / 5), SAMPLE_RATE)
     path = logs.write(tmp_path, "live", audio_record("voice", 1, [long]))
     board = serve(tmp_path)
-    page = open_page(f"{board.address}?tab=audio")
+    page = open_page("about:blank")
+    page.add_init_script(RECORD_PLAYING)
+    page.goto(f"{board.address}?tab=audio")
     drawn_waveform(page, "voice", "live")
     play_button(page, "voice", "live").click()
     wait_for_position(page, 0.2)

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.web.audio_log import (
+    RECORD_PLAYING,
     clip,
     drawn_waveform,
     play_button,
@@ -24,17 +25,6 @@ pytestmark = pytest.mark.browser
 
 OpenPage = Callable[..., Page]
 
-#: Record the audio elements that play; they are not attached to the document. They play slowly, so
-#: that no clip of 4 seconds ends while a busy machine runs the steps of a test.
-RECORD_PLAYING = """
-window.sounding = new Set();
-const play = HTMLMediaElement.prototype.play;
-HTMLMediaElement.prototype.play = function () {
-  window.sounding.add(this);
-  this.playbackRate = 0.25;
-  return play.call(this);
-};
-"""
 #: Return whether the position has fallen back since the first call, and never below a limit.
 HAS_LOOPED = """lowest => {
   const text = document.querySelector('[aria-label="Playback position"]').textContent;

@@ -93,23 +93,19 @@ def open_layout_menu(page: Page, item: str) -> None:
     page.get_by_role("menuitem", name=item).click()
 
 
-def test_logged_layout_is_shown(page: Page) -> None:
+def test_logged_layout_is_shown_with_its_lines_bands_and_errors(page: Page) -> None:
     drawn_chart(page, "Loss")
     wait_for_value(page, lambda: card_titles(page), ["Loss", "Broken", "Band", "Half a band"])
     expect(page.get_by_role("button", name="Quality")).to_have_attribute("aria-expanded", "true")
     expect(layout_bar(page)).to_contain_text("4 charts")
     expect(page).to_have_title("Custom scalars · tracklight")
 
-
-def test_multiline_chart_has_all_matching_tags(page: Page) -> None:
     expect(drawn_chart(page, "Loss")).to_have_attribute("aria-label", re.compile("^Loss: 4 lines"))
     move_cursor_to(page, "Loss", 3)
     expect(tooltip(page)).to_contain_text("Step 30")
     names = {f"{run} · {tag}/loss" for run in "ab" for tag in ("train", "eval")}
     wait_for_value(page, lambda: set(read_tooltip_cells(page)), names)
 
-
-def test_tooltip_shows_margin_bounds(page: Page) -> None:
     expect(card(page, "Band").get_by_role("img")).to_have_attribute(
         "aria-label", re.compile("x axis 0 to 590")
     )
@@ -120,8 +116,6 @@ def test_tooltip_shows_margin_bounds(page: Page) -> None:
         page, lambda: {run: cells[:3] for run, cells in read_tooltip_cells(page).items()}, expected
     )
 
-
-def test_chart_errors_are_shown_in_the_card(page: Page) -> None:
     broken = card(page, "Broken")
     expect(broken).to_contain_text("Invalid regular expression “train/(”: Unterminated group")
     expect(drawn_chart(page, "Broken")).to_have_attribute("aria-label", re.compile("2 lines"))

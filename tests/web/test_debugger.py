@@ -62,7 +62,7 @@ def rows(page: Page, name: str) -> Locator:
     return page.get_by_role("table", name=name).get_by_role("row")
 
 
-def test_root_cause_of_a_recording(board: str, open_page: OpenPage) -> None:
+def test_root_cause_of_a_recording_and_stored_values(board: str, open_page: OpenPage) -> None:
     page = open_debugger(open_page, board, BAD_RUN)
     cause = root_cause(page)
     expect(cause.get_by_role("heading")).to_have_text("“log” produced 3 −Inf of 320 values")
@@ -71,9 +71,6 @@ def test_root_cause_of_a_recording(board: str, open_page: OpenPage) -> None:
     expect(cause.locator("[data-drawn]")).to_have_attribute("data-drawn", "1")
     expect(rows(page, "Alerts").first).to_contain_text("Root cause")
 
-
-def test_stored_values(board: str, open_page: OpenPage) -> None:
-    page = open_debugger(open_page, board, BAD_RUN)
     root_cause(page).get_by_role("button", name="Values of log").click()
     expect(details(page)).to_contain_text("3 −Inf")
     expect(details(page).locator("td.bad").first).to_have_text("−∞")

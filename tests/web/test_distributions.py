@@ -40,15 +40,13 @@ def page(board: str, open_page: OpenPage) -> Page:
     return page
 
 
-def test_all_steps_of_all_runs_are_shown(page: Page) -> None:
+def test_all_steps_are_shown_and_tooltip_has_nine_percentiles(page: Page) -> None:
     label = "layer/weights: 400 distributions of 2 runs, 0 to 1,990"
     expect_label(page, "layer/weights", f"^{label}")
     expect(card(page, "layer/weights").locator("[data-note]")).to_have_text(
         "2 runs · all 200 steps"
     )
 
-
-def test_tooltip_shows_nine_percentiles(page: Page) -> None:
     hover_chart(page, "layer/weights", 0.7, 0.3)
     tooltip = page.get_by_role("status", name="Hovered histogram")
     expect(tooltip.locator(".step")).to_contain_text("·")
@@ -99,7 +97,7 @@ def test_scales_and_settings(page: Page) -> None:
     expect_label(page, "layer/weights", "0 to 5 h 31 min")
 
 
-def test_keyboard_navigation(page: Page) -> None:
+def test_step_is_pinned_by_keyboard_and_shared_with_histograms(page: Page) -> None:
     chart = drawn_histogram(page, "layer/weights")
     chart.focus()
     chart.press("Home")
@@ -110,8 +108,6 @@ def test_keyboard_navigation(page: Page) -> None:
     chart.press("Enter")
     expect(page).to_have_url(re.compile("cursor=10"))
 
-
-def test_pinned_step_is_shared_with_histograms(page: Page) -> None:
     drawn_histogram(page, "layer/weights").focus()
     page.keyboard.press("Home")
     page.keyboard.press("Enter")

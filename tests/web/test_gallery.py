@@ -243,32 +243,6 @@ def test_escape_cancels_a_drag(charts: Page) -> None:
     expect(chart).to_have_attribute("aria-label", initial)
 
 
-def test_export_svg(charts: Page, tmp_path: Path) -> None:
-    drawn_gallery_chart(charts, "validation/accuracy")
-    with charts.expect_download() as download:
-        charts.get_by_role("button", name="SVG").first.click()
-    download.value.save_as(tmp_path / "chart.svg")
-    root = ElementTree.parse(tmp_path / "chart.svg").getroot()
-    assert root.tag == f"{SVG}svg"
-    assert root.findtext(f"{SVG}title") == "validation/accuracy <smoothed & raw>"
-    texts = [text.text for text in root.iter(f"{SVG}text")]
-    assert {"step", "accuracy", "2k", "0.80", "conv/bn-lr3e-3", "vit/tiny-lr1e-4"} <= set(texts)
-    strokes = [path.get("stroke") for path in root.iter(f"{SVG}path")]
-    # The smoothed line, the raw line and the legend.
-    assert strokes.count("#5f8dd3") == 3
-
-
-def test_export_png(charts: Page, tmp_path: Path) -> None:
-    drawn_gallery_chart(charts, "validation/accuracy")
-    with charts.expect_download() as download:
-        charts.get_by_role("button", name="PNG").first.click()
-    download.value.save_as(tmp_path / "chart.png")
-    content = (tmp_path / "chart.png").read_bytes()
-    assert content[:8] == b"\x89PNG\r\n\x1a\n"
-    assert int.from_bytes(content[16:20], "big") == 2 * 880
-    assert len(content) > 20_000
-
-
 def test_touch_tap_and_pinch(gallery_url: str, open_page: Callable[..., Page]) -> None:
     page = open_page(gallery_url, width=390, has_touch=True)
     assert not overflows(page)
@@ -293,11 +267,33 @@ def test_touch_tap_and_pinch(gallery_url: str, open_page: Callable[..., Page]) -
     expect(chart).not_to_have_attribute("aria-label", initial)
 
 
-def test_bars_show_the_first_and_count_the_rest(charts: Page) -> None:
+def test_bars_and_exports(charts: Page, tmp_path: Path) -> None:
     bars = charts.get_by_role("group", name="light").get_by_role("group", name="bars")
     expect(bars.get_by_role("listitem")).to_have_count(8)
     expect(bars.get_by_role("listitem").nth(5)).to_contain_text("NaN")
     expect(bars).to_contain_text("1 more")
+
+    drawn_gallery_chart(charts, "validation/accuracy")
+    with charts.expect_download() as download:
+        charts.get_by_role("button", name="SVG").first.click()
+    download.value.save_as(tmp_path / "chart.svg")
+    root = ElementTree.parse(tmp_path / "chart.svg").getroot()
+    assert root.tag == f"{SVG}svg"
+    assert root.findtext(f"{SVG}title") == "validation/accuracy <smoothed & raw>"
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert {"step", "accuracy", "2k", "0.80", "conv/bn-lr3e-3", "vit/tiny-lr1e-4"} <= set(texts)
+    strokes = [path.get("stroke") for path in root.iter(f"{SVG}path")]
+    # The smoothed line, the raw line and the legend.
+    assert strokes.count("#5f8dd3") == 3
+
+    drawn_gallery_chart(charts, "validation/accuracy")
+    with charts.expect_download() as download:
+        charts.get_by_role("button", name="PNG").first.click()
+    download.value.save_as(tmp_path / "chart.png")
+    content = (tmp_path / "chart.png").read_bytes()
+    assert content[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(content[16:20], "big") == 2 * 880
+    assert len(content) > 20_000
 
 
 def light(page: Page) -> Locator:

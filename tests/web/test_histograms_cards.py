@@ -44,7 +44,7 @@ def page(board: str, open_page: OpenPage) -> Page:
     return page
 
 
-def test_one_card_per_tag_with_runs_side_by_side(page: Page) -> None:
+def test_one_card_per_tag_with_notes_and_a_table(page: Page) -> None:
     names = ["layer/bias", "layer/weights", "odd/empty", "odd/gradients"]
     wait_for_value(page, lambda: card_titles(page), names)
     pattern = "102 histograms of 2 runs, 0 to 1,990, values \N{MINUS SIGN}2 to 2"
@@ -52,6 +52,21 @@ def test_one_card_per_tag_with_runs_side_by_side(page: Page) -> None:
     note = card(page, "layer/weights").locator("[data-note]")
     expect(note).to_have_text("2 runs · 200 steps, 51 shown")
     expect(card(page, "layer/bias").locator("[data-note]")).to_have_text("2 runs · all 3 steps")
+
+    nan_card = card(page, "odd/gradients")
+    expect(nan_card).to_contain_text("1 NaN/Inf")
+    expect(card(page, "odd/empty")).to_contain_text("All histograms are empty or contain only NaN")
+
+    weights_card = card(page, "layer/weights")
+    weights_card.get_by_role("button", name="Show table").click()
+    table = weights_card.get_by_role("table", name="layer/weights (table)")
+    expect(table.get_by_role("columnheader")).to_have_count(12)
+    first = table_rows(table).first
+    expect(first.get_by_role("cell").nth(0)).to_have_text("1,990")
+    expect(first.get_by_role("cell").nth(1)).to_have_text("16.3k")
+    expect(page).to_have_url(re.compile("histogram-table="))
+    weights_card.get_by_role("button", name="Show chart").click()
+    drawn_histogram(page, "layer/weights")
 
 
 @pytest.mark.parametrize("mode", ["Offset", "Overlay", "Heat map"])
@@ -137,12 +152,6 @@ def test_axes_and_scales(page: Page) -> None:
     expect_label(page, "layer/weights", "0 to 1,990")
 
 
-def test_nan_and_empty_histograms_are_reported(page: Page) -> None:
-    nan_card = card(page, "odd/gradients")
-    expect(nan_card).to_contain_text("1 NaN/Inf")
-    expect(card(page, "odd/empty")).to_contain_text("All histograms are empty or contain only NaN")
-
-
 def test_keyboard_shortcuts(page: Page) -> None:
     for key, pattern in (
         ("v", "histogram-mode=overlay"),
@@ -166,20 +175,7 @@ def test_keyboard_shortcuts(page: Page) -> None:
     expect(page).to_have_url(re.compile("cursor=1950"))
 
 
-def test_show_as_table(page: Page) -> None:
-    weights_card = card(page, "layer/weights")
-    weights_card.get_by_role("button", name="Show table").click()
-    table = weights_card.get_by_role("table", name="layer/weights (table)")
-    expect(table.get_by_role("columnheader")).to_have_count(12)
-    first = table_rows(table).first
-    expect(first.get_by_role("cell").nth(0)).to_have_text("1,990")
-    expect(first.get_by_role("cell").nth(1)).to_have_text("16.3k")
-    expect(page).to_have_url(re.compile("histogram-table="))
-    weights_card.get_by_role("button", name="Show chart").click()
-    drawn_histogram(page, "layer/weights")
-
-
-def test_export_all_buckets(page: Page) -> None:
+def test_exports_buckets_images_and_python(page: Page) -> None:
     with page.expect_download() as download:
         choose_menu_item(page, "layer/weights", "Export CSV")
     records = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
@@ -191,8 +187,6 @@ def test_export_all_buckets(page: Page) -> None:
         choose_menu_item(page, "layer/weights", "Export JSON")
     assert [one["run"] for one in json.loads(download.value.path().read_text())] == ["conv", "vit"]
 
-
-def test_export_images_and_copy_as_python(page: Page) -> None:
     with page.expect_download() as download:
         choose_menu_item(page, "layer/weights", "Export SVG")
     svg = download.value.path().read_text()

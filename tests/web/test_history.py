@@ -68,8 +68,9 @@ def test_controls_follow_the_url(
     page = open_page("about:blank")
     dashboard.open(page, chinese_board, ENGLISH)
     checked = 0
+    url = get_stable_url(page)
     for index in range(page.locator(CONTROLS).count()):
-        url, before = get_stable_url(page), read_states(page)
+        before = read_states(page)
         if index >= len(before) or not page.locator(CONTROLS).nth(index).evaluate(CHANGE):
             continue
         changed_url = get_stable_url(page)
@@ -82,7 +83,7 @@ def test_controls_follow_the_url(
         wait_for_value(page, lambda before=before: read_states(page) == before, True)
         page.go_back()
         wait_for_value(page, lambda after=after: read_states(page) == after, True)
-        assert get_stable_url(page) == changed_url
+        wait_for_value(page, lambda: page.url, changed_url)
         page.go_forward()
         wait_for_value(page, lambda before=before: read_states(page) == before, True)
         assert get_stable_url(page) == url

@@ -135,12 +135,6 @@ def test_actual_size(image_board: str, open_page: Callable[..., Page]) -> None:
     wait_for_value(page, lambda: tuple(map(round, get_stable_box(image)[2:])), (60, 40))
 
 
-def test_damaged_image_shows_an_error(image_board: str, open_page: Callable[..., Page]) -> None:
-    page = open_page(f"{image_board}{IMAGES}&tags=odd")
-    expect(card(page, "odd/damaged").get_by_role("note")).to_contain_text("PNG")
-    images_at_step(page, "odd/deep", "conv", 0)
-
-
 def test_failed_request_can_be_retried(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page("about:blank")
     is_failing = True
@@ -160,14 +154,15 @@ def test_failed_request_can_be_retried(image_board: str, open_page: Callable[...
     images_at_step(page, "samples/photo", "conv", 30)
 
 
-def test_transparent_images_have_a_checkerboard_background(
-    image_board: str, open_page: Callable[..., Page]
-) -> None:
+def test_transparent_and_damaged_images(image_board: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{image_board}{IMAGES}&tags=odd")
     background = images_at_step(page, "odd/glass", "conv", 0).first.locator("..")
     expect(background).to_have_css("background-image", re.compile("conic-gradient"))
     opaque = images_at_step(page, "odd/deep", "conv", 0).first.locator("..")
     expect(opaque).to_have_css("background-image", "none")
+
+    expect(card(page, "odd/damaged").get_by_role("note")).to_contain_text("PNG")
+    images_at_step(page, "odd/deep", "conv", 0)
 
 
 def test_animations_play_and_pause(image_board: str, open_page: Callable[..., Page]) -> None:

@@ -27,20 +27,16 @@ def page(sweep: str, open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def test_tags_are_grouped_in_natural_order(page: Page) -> None:
+def test_tags_are_grouped_with_ranges_and_sparklines(page: Page) -> None:
     expect(section_buttons(page)).to_have_text(["Ungrouped 2 tags", "eval 1 tag", "train 3 tags"])
     losses = ["train/loss", "train/loss_2", "train/loss_10"]
     wait_for_value(page, lambda: tag_names(page), ["lr", "samples", "eval/loss", *losses])
 
-
-def test_shows_range_of_last_values(page: Page) -> None:
     row = tag_row(page, "train/loss")
     for text in ("0.0863 \N{EN DASH} 0.259", "Scalar", "150", step_range(0, 49)):
         expect(row).to_contain_text(text)
     expect(row.get_by_role("img")).to_be_visible()
 
-
-def test_sparkline_is_drawn(page: Page) -> None:
     canvas = tag_row(page, "train/loss").locator("canvas")
     expect(canvas).to_be_visible()
     page.wait_for_function(
@@ -67,7 +63,7 @@ def test_url_stores_filter_and_collapsed_sections(
     expect(tag_row(other, "eval/loss")).to_have_count(0)
 
 
-def test_filters_by_kind(page: Page) -> None:
+def test_filters_by_kind_and_words(page: Page) -> None:
     kinds = page.get_by_role("group", name="Type")
     kinds.get_by_role("button", name="Image").click()
     wait_for_value(page, lambda: tag_names(page), ["samples"])
@@ -75,8 +71,6 @@ def test_filters_by_kind(page: Page) -> None:
     kinds.get_by_role("button", name="All").click()
     expect(tag_row(page, "train/loss")).to_be_visible()
 
-
-def test_shows_message_when_no_tag_matches(page: Page) -> None:
     page.get_by_label("Filter tags").fill("bleu")
     expect(page.get_by_text("No tags match “bleu”")).to_be_visible()
 

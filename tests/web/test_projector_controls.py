@@ -77,14 +77,12 @@ def test_pans_zooms_and_centers_on_a_point(points: str, open_page: OpenPage) -> 
 def test_shows_matches_neighbors_and_sequences(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dimensions=2&color-by=side&point-style=points")
     canvas = drawn_points(page)
-    wait_for_condition(
-        page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100
-    )
+    wait_for_condition(page, lambda: count_pixels(canvas, BLUE, ORANGE) > 100)
     plain = take_screenshot(canvas)
     field = point_search(page)
     field.fill("WEST")
     # Points that do not match are faded.
-    wait_for_value(page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)), 0)
+    wait_for_value(page, lambda: count_pixels(canvas, BLUE, ORANGE), 0)
     assert max(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)) > 100
     field.fill("")
     wait_for_condition(page, lambda: np.array_equal(take_screenshot(canvas), plain))

@@ -166,9 +166,7 @@ def test_draws_sprites_of_several_tiles(serve: Serve, open_page: OpenPage, tmp_p
     )
     page = open_page(f"{serve(logdir).address}?tab=projector&dimensions=2")
     canvas = drawn_points(page)
-    wait_for_condition(
-        page, lambda: count_pixels(canvas, RED) > 500 and count_pixels(canvas, GREEN) > 500
-    )
+    wait_for_condition(page, lambda: count_pixels(canvas, RED, GREEN) > 500)
 
 
 def test_shows_new_and_changed_vectors(serve: Serve, open_page: OpenPage, tmp_path: Path) -> None:

@@ -37,9 +37,7 @@ def test_draws_points_and_lists_neighbors(points: str, open_page: OpenPage) -> N
     expect(page.get_by_role("status", name="Layout quality")).to_contain_text(
         "Trustworthiness 1.00"
     )
-    wait_for_condition(
-        page, lambda: count_pixels(canvas, BLUE) > 100 and count_pixels(canvas, ORANGE) > 100
-    )
+    wait_for_condition(page, lambda: count_pixels(canvas, BLUE, ORANGE) > 100)
     page.mouse.move(*get_stable_box(canvas).center)
     expect(page.get_by_role("status", name="Hovered point")).to_contain_text("middle")
     page.mouse.click(*get_stable_box(canvas).center)
@@ -144,7 +142,7 @@ def test_colors_by_column_and_hides_values(points: str, open_page: OpenPage) -> 
     west.click()
     expect(west).to_have_attribute("aria-pressed", "false")
     # Either group may have either color.
-    wait_for_value(page, lambda: min(count_pixels(canvas, BLUE), count_pixels(canvas, ORANGE)), 0)
+    wait_for_value(page, lambda: count_pixels(canvas, BLUE, ORANGE), 0)
     west.click(modifiers=["Shift"])
     expect(legend.get_by_role("button", pressed=False)).to_have_count(2)
     combobox(page, "Color by").select_option("weight")
@@ -174,8 +172,7 @@ def test_draws_sprite_images(points: str, open_page: OpenPage) -> None:
     page = open_page(f"{points}&dimensions=2")
     select_embedding(page, re.compile("seen"))
     canvas = drawn_points(page)
-    wait_for_condition(page, lambda: count_pixels(canvas, (230, 20, 20)) > 500)
-    wait_for_condition(page, lambda: count_pixels(canvas, (20, 200, 20)) > 500)
+    wait_for_condition(page, lambda: count_pixels(canvas, (230, 20, 20), (20, 200, 20)) > 500)
     page.mouse.move(*get_stable_box(canvas).center)
     tip = page.get_by_role("status", name="Hovered point")
     expect(tip.locator("img")).to_have_js_property("naturalWidth", 8)

@@ -51,13 +51,23 @@ def filter_box(page: Page) -> Locator:
     return page.get_by_role("combobox", name="Filter runs")
 
 
-def test_shows_config_metrics_and_state(page: Page) -> None:
+def test_shows_config_metrics_and_state_and_exports_csv(page: Page) -> None:
     for text in ("Finished", "sgd", "0.1", "1"):
         expect(row(page, "trial-1")).to_contain_text(text)
     expect(row(page, "trial-5")).to_contain_text("Crashed")
     status = page.get_by_role("toolbar", name="Runs").get_by_role("status")
     expect(status.first).to_have_text("6 runs")
     expect(page.get_by_role("complementary", name="Runs")).to_have_count(0)
+
+    filter_box(page).fill("trial-3")
+    wait_for_value(page, lambda: list_names(page), ["trial-3"])
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("menuitem", name="Export CSV").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0].startswith("name,state,start,duration,hparam:lr,hparam:optimizer,last:loss")
+    assert lines[1].startswith("trial-3,finished,")
+    assert len(lines) == 2
 
 
 def test_filter_is_completed_checked_and_kept_in_the_url(
@@ -134,18 +144,6 @@ def test_bulk_actions_on_selected_runs(page: Page) -> None:
     actions.get_by_role("button", name="Show only in charts").click()
     expect(page).to_have_url(re.compile("tab=scalars"))
     expect(page.get_by_role("complementary", name="Runs")).to_be_visible()
-
-
-def test_exports_csv(page: Page) -> None:
-    filter_box(page).fill("trial-3")
-    wait_for_value(page, lambda: list_names(page), ["trial-3"])
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export").click()
-        page.get_by_role("menuitem", name="Export CSV").click()
-    lines = Path(download.value.path()).read_text().splitlines()
-    assert lines[0].startswith("name,state,start,duration,hparam:lr,hparam:optimizer,last:loss")
-    assert lines[1].startswith("trial-3,finished,")
-    assert len(lines) == 2
 
 
 def test_two_browsers_edit_the_same_note(

@@ -54,12 +54,28 @@ def sort_by_last(descending: bool) -> list[str]:
     return sorted(TRIAL_NAMES, key=LAST_ACCURACIES.__getitem__, reverse=descending)
 
 
-def test_selects_all_runs_of_small_log_in_natural_order(open_table: Callable[..., Page]) -> None:
+def test_lists_runs_and_differing_columns_and_marks_a_baseline(
+    open_table: Callable[..., Page],
+) -> None:
     page = open_table()
     # Learning rates are compared as numbers, so 3e-4 comes before 1e-3.
     expected = [TRIAL_NAMES[at] for at in (0, 2, 1, 3, 4, 5, 6, 7)]
     wait_for_value(page, lambda: run_names(page), expected)
     wait_for_value(page, lambda: checked_runs(page), expected)
+
+    expect(column_header(page, "lr")).to_be_visible()
+    expect(column_header(page, "optimizer")).to_be_visible()
+    expect(column_header(page, "seed")).to_have_count(0)
+
+    run_name(page, "conv/lr1e-3").hover()
+    expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\bhighlighted\b"))
+    run_name(page, "vit/tiny-lr1e-4").hover()
+    expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\bhighlighted\b"))
+
+    run_name(page, "conv/lr1e-3").click(button="right")
+    page.get_by_role("menuitemcheckbox", name="Use as baseline").click()
+    expect(row(page, "conv/lr1e-3")).to_contain_text("base")
+    expect(page).to_have_url(re.compile("baseline=conv/lr1e-3"))
 
 
 def test_url_stores_selection(
@@ -144,13 +160,6 @@ def test_columns_show_hyperparameters_and_metrics(open_table: Callable[..., Page
     exact = cell(page, "conv/lr1e-3", 3).get_attribute("title")
     assert float(str(exact)) == pytest.approx(0.9087, rel=1e-6)
     assert "right" in cell(page, "conv/lr1e-3", 3).evaluate("c => getComputedStyle(c).textAlign")
-
-
-def test_default_columns_are_differing_hyperparameters(open_table: Callable[..., Page]) -> None:
-    page = open_table()
-    expect(column_header(page, "lr")).to_be_visible()
-    expect(column_header(page, "optimizer")).to_be_visible()
-    expect(column_header(page, "seed")).to_have_count(0)
 
 
 def test_adds_and_removes_columns(open_table: Callable[..., Page]) -> None:
@@ -295,14 +304,6 @@ def test_colors_by_run_group_hyperparameter_or_pattern(open_table: Callable[...,
     wait_for_value(page, lambda: run_color(page, "vit/tiny-lr1e-4"), "rgb(125, 125, 138)")
 
 
-def test_marks_baseline_and_stores_it_in_url(open_table: Callable[..., Page]) -> None:
-    page = open_table()
-    run_name(page, "conv/lr1e-3").click(button="right")
-    page.get_by_role("menuitemcheckbox", name="Use as baseline").click()
-    expect(row(page, "conv/lr1e-3")).to_contain_text("base")
-    expect(page).to_have_url(re.compile("baseline=conv/lr1e-3"))
-
-
 def test_copies_names_and_paths(open_table: Callable[..., Page]) -> None:
     page = open_table(permissions=["clipboard-read", "clipboard-write"])
     run_name(page, "conv/lr3e-4").click()
@@ -312,14 +313,6 @@ def test_copies_names_and_paths(open_table: Callable[..., Page]) -> None:
     wait_for_value(page, lambda: page.evaluate(CLIPBOARD), "\n".join(chosen))
     choose_from_menu(page, "vit/tiny-lr1e-4", "Copy path")
     wait_for_condition(page, lambda: page.evaluate(CLIPBOARD).endswith("/logs/vit/tiny-lr1e-4"))
-
-
-def test_hover_highlights_row(open_table: Callable[..., Page]) -> None:
-    page = open_table()
-    run_name(page, "conv/lr1e-3").hover()
-    expect(row(page, "conv/lr1e-3")).to_have_class(re.compile(r"\bhighlighted\b"))
-    run_name(page, "vit/tiny-lr1e-4").hover()
-    expect(row(page, "conv/lr1e-3")).not_to_have_class(re.compile(r"\bhighlighted\b"))
 
 
 def test_actions_button_does_not_cover_name(

@@ -49,7 +49,7 @@ def download_file(page: Page, item: str, title: str = "train/loss") -> tuple[str
     return download.value.suggested_filename, download.value.path().read_bytes()
 
 
-def test_downloads_card_as_csv(page: Page) -> None:
+def test_downloads_card_as_csv_json_svg_and_png(page: Page) -> None:
     name, content = download_file(page, "Export CSV")
     assert name == "train_loss.csv"
     rows = list(csv.DictReader(io.StringIO(content.decode())))
@@ -58,15 +58,11 @@ def test_downloads_card_as_csv(page: Page) -> None:
     assert [int(row["step"]) for row in rows if row["run"] == "conv/a"] == list(STEPS)
     assert {row["tag"] for row in rows} == {"train/loss"}
 
-
-def test_downloads_card_as_json(page: Page) -> None:
     name, content = download_file(page, "Export JSON")
     assert name == "train_loss.json"
     assert "conv/b" in content.decode()
     json.loads(content)
 
-
-def test_downloads_card_as_svg_and_png(page: Page) -> None:
     name, content = download_file(page, "Export SVG")
     assert name == "train_loss.svg"
     assert b"<svg" in content and b"train/loss" in content

@@ -35,11 +35,9 @@ def page(sweep: str, open_page: Callable[..., Page]) -> Page:
     return page
 
 
-def test_footer_shows_totals(page: Page) -> None:
+def test_footer_shows_totals_and_tabs_are_history_entries(page: Page) -> None:
     expect(page.locator("footer")).to_have_text(re.compile(r"logs\s*· 3 runs\s*· 345 points\s*$"))
 
-
-def test_tabs_are_history_entries(page: Page) -> None:
     expect(page).to_have_title("Overview · tracklight")
     expect(dashboard_tab(page, "Overview")).to_have_attribute("aria-current", "page")
     dashboard_tab(page, "Scalars").click()

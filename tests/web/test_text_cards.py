@@ -22,7 +22,7 @@ Open = Callable[..., Page]
 CLIPBOARD = "navigator.clipboard.readText()"
 
 
-def test_renders_markdown(library: str, open_page: Open) -> None:
+def test_renders_markdown_of_each_run_and_raw_text(library: str, open_page: Open) -> None:
     page = open_page(f"{library}&tags=model")
     prose = text_entries(page, "model/card").first
     expect(prose.get_by_role("heading", name="The model")).to_be_visible()
@@ -33,15 +33,9 @@ def test_renders_markdown(library: str, open_page: Open) -> None:
     expect(link).to_have_attribute("rel", "noopener noreferrer")
     expect(link).to_have_attribute("target", "_blank")
 
-
-def test_shows_text_of_each_run(library: str, open_page: Open) -> None:
-    page = open_page(f"{library}&tags=model")
     expect(text_entries(page, "model/card")).to_have_count(2)
     expect(text_entries(page, "model/card").nth(1)).to_contain_text("A plain text of b.")
 
-
-def test_shows_raw_text(library: str, open_page: Open) -> None:
-    page = open_page(f"{library}&tags=model")
     page.get_by_role("button", name="Raw").click()
     expect(page).to_have_url(re.compile("text-format=raw"))
     raw = text_entries(page, "model/card").first.locator("pre")
@@ -146,16 +140,13 @@ def test_copies_text(library: str, open_page: Open) -> None:
     wait_for_condition(page, lambda: page.evaluate(CLIPBOARD).startswith("def forward(x):"))
 
 
-def test_downloads_text(library: str, open_page: Open) -> None:
+def test_downloads_text_and_shows_python_code(library: str, open_page: Open) -> None:
     page = open_page(library)
     with page.expect_download() as download:
         text_entries(page, "story").first.get_by_role("button", name="Download text").click()
     assert download.value.suggested_filename == "a_story_590.md"
     assert download.value.path().read_text(encoding="utf-8") == make_story(59)
 
-
-def test_shows_python_code(library: str, open_page: Open) -> None:
-    page = open_page(library)
     choose_menu_item(page, "story", "Copy as Python…")
     expect(page.get_by_role("dialog")).to_contain_text('log.text(run, "story")')
 
