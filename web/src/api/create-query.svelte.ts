@@ -2,9 +2,8 @@ import { untrack } from 'svelte';
 import { SvelteMap } from 'svelte/reactivity';
 
 import type { QueryError } from './errors';
-import type { QueryCache } from './query-cache';
+import type { Entry, QueryCache, Watcher } from './query-cache';
 import type { ObserveOptions, QueryDefinition, QueryStatus } from './query-definition';
-import type { Entry, Watcher } from './query-entries';
 
 /** What a view sees of a query. All fields are reactive. */
 export interface Query<Data> {
@@ -25,41 +24,34 @@ export interface Query<Data> {
 
 /** Follows one query whose request changes; `onChange` is for code without effects. */
 export class QueryObserver<Request, Data> implements Query<Data> {
-  readonly #cache: QueryCache;
-  readonly #definition: QueryDefinition<Request, Data>;
-  readonly #options: ObserveOptions<Request>;
-  readonly #onChange: ((query: Query<Data>) => void) | undefined;
   readonly #watcher: Watcher;
   // Separate fields: an effect that reads the data does not run again because a refresh begins.
   #data = $state.raw<Data | undefined>();
-  #bug = $state.raw<Entry['bug']>(null);
+  #bug = $state.raw<unknown>(null);
   error = $state.raw<QueryError | null>(null);
   status = $state.raw<QueryStatus>('idle');
   isStale = $state.raw(false);
   #request: Request | null = null;
   #key: string | null = null;
+  /** The entry of the request; null while that waits. */
   #entry: Entry | null = null;
-  /** An earlier request whose result is still wanted, until there is a later one. */
-  #finishing: Entry | null = null;
+  /** The entry of an earlier request, whose response is awaited before the current one is sent. */
+  #completing: Entry | null = null;
   #previous: Data | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    cache: QueryCache,
-    definition: QueryDefinition<Request, Data>,
-    options: ObserveOptions<Request> = {},
-    onChange?: (query: Query<Data>) => void,
+    private readonly cache: QueryCache,
+    private readonly definition: QueryDefinition<Request, Data>,
+    private readonly options: ObserveOptions<Request> = {},
+    private readonly onChange?: (query: Query<Data>) => void,
   ) {
-    [this.#cache, this.#definition] = [cache, definition];
-    [this.#options, this.#onChange] = [options, onChange];
-    this.#watcher = {
-      priority: options.priority ?? definition.priority ?? 'normal',
-      onChange: (entry) => this.#update(entry),
-    };
+    const priority = options.priority ?? definition.priority ?? 'normal';
+    this.#watcher = { priority, onChange: (entry) => this.#update(entry) };
   }
 
   get data(): Data | undefined {
-    if (this.#bug) throw this.#bug.error;
+    if (this.#bug !== null) throw this.#bug;
     return this.#data;
   }
 
@@ -69,80 +61,82 @@ export class QueryObserver<Request, Data> implements Query<Data> {
 
   /** Set the request; null for none. */
   setRequest(request: Request | null): void {
-    const key = request === null ? null : this.#cache.makeKey(this.#definition, request);
+    const key = request === null ? null : this.cache.makeKey(this.definition, request);
     if (key === this.#key) return;
-    this.#leave(request);
+    const isKnown = request !== null && this.cache.peek(this.definition, request) !== undefined;
+    this.#leave(request, isKnown);
     [this.#request, this.#key] = [request, key];
-    if (request === null) return this.#report();
-    const { debounceMs = 0 } = this.#options;
-    const isKnown = this.#cache.peek(this.#definition, request) !== undefined;
-    if (debounceMs === 0 || isKnown) return this.#enter(request);
-    this.#timer = setTimeout(() => this.#enter(request), debounceMs);
+    const delay = isKnown ? 0 : (this.options.debounceMs ?? 0);
+    if (delay === 0 && !this.#completing) return this.#enter();
+    if (!this.#completing) this.#timer = setTimeout(() => this.#enter(), delay);
     this.#report();
+  }
+
+  /** Set the request by an effect, before the DOM is updated: cached data is in the first picture. */
+  follow(request: () => Request | null): void {
+    $effect.pre(() => {
+      const next = request();
+      untrack(() => this.setRequest(next));
+    });
   }
 
   /** Fetch again, after an error. */
   retry(): void {
-    if (this.#entry) this.#cache.retry(this.#entry);
+    this.#entry?.reset();
+    this.cache.reconnect();
   }
 
   dispose(): void {
-    this.#leave(null);
+    this.#leave(null, false);
     [this.#request, this.#key] = [null, null];
   }
 
-  #enter(request: Request): void {
-    this.#entry = this.#cache.acquire(this.#definition, request, this.#watcher);
-    if (this.#finishing === this.#entry) this.#finishing = null;
+  #enter(): void {
+    if (this.#request !== null) {
+      this.#entry = this.cache.acquire(this.definition, this.#request, this.#watcher);
+    }
     this.#report();
   }
 
   /** Give up the current request, but keep its data or its response under way if they are wanted. */
-  #leave(next: Request | null): void {
+  #leave(next: Request | null, isNextKnown: boolean): void {
     clearTimeout(this.#timer);
-    const entry = this.#entry;
     const before = this.#request;
-    const { keepPrevious = true } = this.#options;
+    const entry = this.#completing ?? this.#entry;
+    const { keepPrevious = true } = this.options;
     const isKept =
       next !== null &&
       before !== null &&
       (typeof keepPrevious === 'function' ? keepPrevious(before, next) : keepPrevious);
     if (!isKept) this.#previous = undefined;
-    else if (entry?.hasData) this.#previous = entry.data as Data;
-    const isCompleted = isKept && this.#definition.completes?.(before, next) === true;
-    if (!isCompleted || entry?.flight) this.#finishing = this.#release(this.#finishing);
-    if (isCompleted && entry?.flight) this.#finishing = entry;
-    else this.#release(entry);
+    else if (this.#entry?.data !== undefined) this.#previous = this.#entry.data as Data;
+    const isCompleted = isKept && !isNextKnown && this.definition.completes?.(before, next);
     this.#entry = null;
-  }
-
-  #release(entry: Entry | null): null {
-    if (entry) this.#cache.release(entry, this.#watcher);
-    return null;
+    this.#completing = isCompleted && entry?.flight ? entry : null;
+    if (entry && !this.#completing) this.cache.release(entry, this.#watcher);
   }
 
   #update(entry: Entry): void {
-    const isFinished = entry === this.#finishing && !entry.flight;
-    if (isFinished && entry.hasData) this.#previous = entry.data as Data;
-    if (isFinished || this.#entry?.hasData) this.#finishing = this.#release(this.#finishing);
-    this.#report();
+    if (entry !== this.#completing) return this.#report();
+    if (entry.flight) return;
+    if (entry.data !== undefined) this.#previous = entry.data as Data;
+    this.#completing = null;
+    this.cache.release(entry, this.#watcher);
+    this.#enter();
   }
 
   #report(): void {
     const entry = this.#entry;
-    const isIdle = this.#request === null;
-    const hasData = entry?.hasData ?? false;
-    const error = entry && this.#cache.getError(entry);
-    this.#data = hasData ? (entry?.data as Data) : this.#previous;
+    const hasData = entry?.data !== undefined;
+    this.#data = hasData ? (entry.data as Data) : this.#previous;
     this.#bug = entry?.bug ?? null;
-    this.error = error;
+    this.error = entry && this.cache.getError(entry);
     this.isStale = !hasData && this.#previous !== undefined;
-    if (isIdle) this.status = 'idle';
-    else if (error && !hasData) this.status = 'error';
-    else if (!hasData) this.status = 'loading';
-    else this.status = entry?.flight ? 'refreshing' : 'ready';
+    if (this.#request === null) this.status = 'idle';
+    else if (hasData) this.status = entry.flight ? 'refreshing' : 'ready';
+    else this.status = this.error ? 'error' : 'loading';
     // A bug is reported by the cache; reading the data would throw it.
-    if (!this.#bug) untrack(() => this.#onChange?.(this));
+    if (this.#bug === null) untrack(() => this.onChange?.(this));
   }
 }
 
@@ -157,44 +151,38 @@ export function createQuery<Request, Data>(
   options: ObserveOptions<Request> = {},
 ): Query<Data> {
   const query = new QueryObserver(cache, definition, options);
-  // Before the DOM is updated: cached data is part of the first picture.
-  $effect.pre(() => {
-    const next = request();
-    untrack(() => query.setRequest(next));
-  });
+  query.follow(request);
   $effect.pre(() => () => query.dispose());
   return query;
 }
 
 interface SharedQuery<Request, Data> {
   readonly query: QueryObserver<Request, Data>;
-  readonly stop: () => void;
   users: number;
+  stop(): void;
 }
 
 /** Queries of one definition by a key, for state that several components share. */
 export class QueryMap<Request, Data> {
-  readonly #makeRequest: (key: string) => Request | null;
-  readonly #createQuery: () => QueryObserver<Request, Data>;
   readonly #queries = new SvelteMap<string, SharedQuery<Request, Data>>();
 
   /** `makeRequest` is reactive. */
   constructor(
-    cache: QueryCache,
-    definition: QueryDefinition<Request, Data>,
-    makeRequest: (key: string) => Request | null,
-    options?: ObserveOptions<Request>,
-  ) {
-    this.#makeRequest = makeRequest;
-    this.#createQuery = () => new QueryObserver(cache, definition, options);
-  }
+    private readonly cache: QueryCache,
+    private readonly definition: QueryDefinition<Request, Data>,
+    private readonly makeRequest: (key: string) => Request | null,
+    private readonly options?: ObserveOptions<Request>,
+  ) {}
 
   /** Follow the query of a key until the returned function is called. May be called in an effect. */
   subscribe(key: string): () => void {
     const shared = untrack(() => this.#queries.get(key) ?? this.#start(key));
     shared.users++;
     return () => {
-      if (--shared.users === 0) untrack(shared.stop);
+      if (--shared.users > 0) return;
+      shared.stop();
+      shared.query.dispose();
+      untrack(() => this.#queries.delete(key));
     };
   }
 
@@ -209,28 +197,15 @@ export class QueryMap<Request, Data> {
   }
 
   #start(key: string): SharedQuery<Request, Data> {
-    const query = this.#createQuery();
-    const update = (): void => {
-      const request = this.#makeRequest(key);
-      untrack(() => query.setRequest(request));
-    };
-    let stopEffect = (): void => undefined;
-    const stop = (): void => {
-      stopEffect();
-      query.dispose();
-      this.#queries.delete(key);
-    };
-    const shared = { query, stop, users: 0 };
-    // Cached data is part of the first picture.
-    update();
+    const query = new QueryObserver(this.cache, this.definition, this.options);
+    const request = (): Request | null => this.makeRequest(key);
+    const shared = { query, users: 0, stop: (): void => undefined };
+    query.setRequest(request());
     this.#queries.set(key, shared);
     // Outside the effect that subscribes: an effect inside it is not updated any more when both
     // depend on the same state.
     queueMicrotask(() => {
-      if (shared.users === 0) return;
-      stopEffect = $effect.root(() => {
-        $effect.pre(update);
-      });
+      if (shared.users > 0) shared.stop = $effect.root(() => query.follow(request));
     });
     return shared;
   }

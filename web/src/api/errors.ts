@@ -42,13 +42,8 @@ export class ServerError extends QueryError {
 /** A response that tracklight does not send, such as the login page of a proxy. */
 export class UnexpectedResponseError extends ServerError {
   constructor(status: number) {
-    super(
-      {
-        message: common.errorServerStatus({ status: String(status) }),
-        hint: common.errorServerHint,
-      },
-      status,
-    );
+    const message = common.errorServerStatus({ status: String(status) });
+    super({ message, hint: common.errorServerHint }, status);
   }
 }
 
@@ -56,13 +51,6 @@ export class UnexpectedResponseError extends ServerError {
 export class NotExportedError extends ServerError {
   constructor() {
     super({ message: common.staticNotExportedMessage, hint: common.staticNotExportedHint }, 404);
-  }
-}
-
-/** Nothing can be changed: the page is a static export. */
-export class ReadOnlyError extends ServerError {
-  constructor() {
-    super({ message: common.staticReadOnlyMessage, hint: common.staticReadOnlyHint }, 405);
   }
 }
 
@@ -80,9 +68,8 @@ export function toProblem(error: unknown): Problem {
 const BACKOFF_S = [1, 2, 4, 8, 16, 30];
 const MAX_BUSY_RETRIES = 3;
 const SERVER_FAILURE_RETRY_MS = 2000;
-export const TOO_MANY_REQUESTS = 429;
+const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;
-const INTERNAL_ERROR = 500;
 
 /** Return the pause before attempt number `failures + 1` after network errors, with jitter. */
 export function getBackoffMs(failures: number, random = Math.random()): number {
@@ -100,36 +87,12 @@ export function getRetryDelayMs(error: ServerError, failures: number): number | 
     if (failures > MAX_BUSY_RETRIES) return null;
     return retryAfterS === null ? getBackoffMs(failures) : retryAfterS * 1000;
   }
-  const isTemporary = status >= INTERNAL_ERROR || error instanceof UnexpectedResponseError;
+  const isTemporary = status >= 500 || error instanceof UnexpectedResponseError;
   return isTemporary && failures === 1 ? SERVER_FAILURE_RETRY_MS : null;
 }
 
-/**
- * Knows whether the server can be reached. After a network error all requests wait; one at a time
- * is sent as a probe, after pauses that grow, until a response arrives.
- */
-export class Connection {
-  /** Why no response arrives; null while the server is reachable. */
-  error: NetworkError | null = null;
-  /** Time in milliseconds before which nothing is sent. */
-  retryAt = 0;
-  isProbing = false;
-  #failures = 0;
-
-  /** Update from the outcome of a request. Return whether the server was lost or is back. */
-  update(error: unknown, isProbe: boolean): boolean {
-    const wasLost = this.error !== null;
-    if (!(error instanceof NetworkError)) {
-      [this.error, this.retryAt, this.isProbing, this.#failures] = [null, 0, false, 0];
-      return wasLost;
-    }
-    // Requests that were in flight together fail together, which counts as one failure.
-    if (!wasLost || isProbe) {
-      this.#failures++;
-      this.retryAt = performance.now() + getBackoffMs(this.#failures);
-      this.isProbing = false;
-    }
-    this.error = error;
-    return !wasLost;
-  }
+/** Whether the server finds fault with a request: with several in a batch, one of them is bad. */
+export function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ServerError) || error.status === TOO_MANY_REQUESTS) return false;
+  return error.status >= 400 && error.status < 500;
 }

@@ -690,17 +690,6 @@ test('errors are not cached: a revision, retry() or a new observer fetch again',
   expect(transport.sent).toHaveLength(4);
 });
 
-test('an error that is an answer becomes data', async () => {
-  const layout = definePluginQuery<Named, Named, string, string, string | null>('GET demo/layout', {
-    scope: 'log',
-    recover: ({ status }) => (status === 404 ? null : undefined),
-  });
-  const one = watch(layout, { name: 'a' });
-  await settle();
-  await transport.get().fail(refusal(404));
-  expect(one.state).toMatchObject({ data: null, error: null, status: 'ready' });
-});
-
 test('a programming error is reported and the queue continues', async () => {
   const broken = definePluginQuery<Named, Named, Named, Named, string>('GET demo/broken', {
     scope: 'log',
@@ -840,14 +829,15 @@ test('exceptions in callbacks of a definition do not stop its queue', async () =
     scope: 'log',
     batch: oneAtATime,
     cost: (text) => text.length,
-    recover: () => {
-      throw new RangeError('recover');
+    select: (text) => {
+      if (text === 'bad') throw new RangeError('select');
+      return text;
     },
   });
   const [one, two, three] = ['a', 'b', 'c'].map((name) => watch(fragile, { name }));
   await settle();
   await transport.get().respond(null);
-  await transport.get().fail(refusal(404));
+  await transport.get().respond('bad');
   await transport.get().respond('C');
   expect(one?.state.bug).toBeInstanceOf(TypeError);
   expect(two?.state.bug).toBeInstanceOf(RangeError);

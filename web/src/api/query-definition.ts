@@ -1,6 +1,6 @@
 /** How queries are described: routes, scopes, options and batches. */
-import { ServerError } from './errors';
-import type { ChartRow as ServerChartRow, ChartsRequest, Problem, Routes } from './schemas';
+import type { ServerError } from './errors';
+import type { ChartRow as ServerChartRow, Routes } from './schemas';
 
 export type RouteName = keyof Routes & string;
 export type RequestOf<Name extends RouteName> = Routes[Name]['request'];
@@ -45,8 +45,6 @@ export interface QueryOptions<Request, Sent, Response, Item, Data> {
   };
   /** Return after how many milliseconds to fetch again, or null when the data is final. */
   readonly poll?: (data: Data, previous: Data | undefined) => number | null;
-  /** Return the data that an error means, or undefined if it is a failure. */
-  readonly recover?: (error: ServerError) => Data | undefined;
   /** Shortest pause between two refreshes because of a new revision. Default: 1000. */
   readonly minRefreshMs?: number;
   /**
@@ -116,53 +114,7 @@ export interface ObserveOptions<Request> {
   readonly priority?: Priority;
 }
 
-/** A request for one tag; `view` has the fields that all tags of a dashboard share. */
-export interface TagRequest<View extends object> {
-  readonly view: View;
-  readonly tag: string;
-}
-
-/** Combine requests for tags; `getRows` returns the rows of a response. */
-export function batchTags<View extends object, Response, Row extends { readonly tag: string }>(
-  maxItems: number,
-  getRows: (response: Response) => readonly Row[],
-): Batch<TagRequest<View>, View & { readonly tags: readonly string[] }, Response, readonly Row[]> {
-  return {
-    shared: ({ view }) => view,
-    item: ({ tag }) => tag,
-    maxItems,
-    join: (requests) => ({
-      ...(requests as readonly [TagRequest<View>])[0].view,
-      tags: requests.map(({ tag }) => tag),
-    }),
-    split: (response, requests) =>
-      requests.map(({ tag }) => getRows(response).filter((row) => row.tag === tag)),
-  };
-}
-
-/** The status of an error that affects one chart of a response. */
-export const CHART_ERROR_STATUS = 200;
-
-/** The fields of a request that all charts of a view share. */
-export type ChartsView = Required<Omit<ChartsRequest, 'width' | 'charts'>>;
-
 /** A chart; `thinned` if it is from a static export that does not have all of its points. */
 export interface ChartRow extends ServerChartRow {
   readonly thinned?: boolean;
-}
-
-/** Number the charts of a request. */
-export function joinCharts<Chart extends object>(
-  requests: readonly { readonly chart: Chart }[],
-): (Chart & { readonly id: string })[] {
-  return requests.map(({ chart }, index) => ({ ...chart, id: String(index) }));
-}
-
-/** Return the charts of a response or why they failed. */
-export function splitCharts<Row extends { readonly error: Problem | null }>(response: {
-  readonly charts: readonly Row[];
-}): (Row | ServerError)[] {
-  return response.charts.map((row) =>
-    row.error ? new ServerError(row.error, CHART_ERROR_STATUS) : row,
-  );
 }

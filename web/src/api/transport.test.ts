@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
 import { decodeColumns, parseJsonNumber, parseTimestamp } from './columns';
-import { encodeQuery, HttpTransport, makeWireRequest } from './transport';
+import { encodeQuery, httpTransport, makeWireRequest } from './transport';
 import {
   getBackoffMs,
   NetworkError,
@@ -21,7 +21,7 @@ function send(response: Response | Error): Promise<unknown> {
   vi.stubGlobal('fetch', () =>
     response instanceof Error ? Promise.reject(response) : Promise.resolve(response),
   );
-  return new HttpTransport().send(makeWireRequest('GET runs', {}), signal);
+  return httpTransport.send(makeWireRequest('GET runs', {}), signal);
 }
 
 test('JSON and columns are decoded', async () => {
@@ -40,7 +40,7 @@ test('requests are sent as JSON, files unchanged', async () => {
     return Promise.resolve(new Response('a,b', { headers: { 'content-type': 'text/csv' } }));
   });
   const wire = makeWireRequest('POST scalars/table', { tags: ['loss'] }, true);
-  const file = await new HttpTransport().send(wire, signal);
+  const file = await httpTransport.send(wire, signal);
   expect(await (file as Blob).text()).toBe('a,b');
   expect(seen[0]?.[0]).toBe('api/v1/scalars/table');
   expect(seen[0]?.[1]).toMatchObject({ method: 'POST', body: '{"tags":["loss"]}' });
@@ -215,10 +215,9 @@ describe('prefetch', () => {
     vi.stubGlobal('fetch', () => respond('early'));
     prefetch('api/v1/runs');
     vi.stubGlobal('fetch', () => respond('late'));
-    const transport = new HttpTransport();
     const request = makeWireRequest('GET runs', {});
-    expect(await transport.send(request, signal)).toBe('early');
-    expect(await transport.send(request, signal)).toBe('late');
+    expect(await httpTransport.send(request, signal)).toBe('early');
+    expect(await httpTransport.send(request, signal)).toBe('late');
   });
 
   test('other methods do not take it', async () => {
@@ -226,6 +225,6 @@ describe('prefetch', () => {
     prefetch('api/v1/tags');
     vi.stubGlobal('fetch', () => respond('sent'));
     const request = makeWireRequest('POST tags', { runs: [] });
-    expect(await new HttpTransport().send(request, signal)).toBe('sent');
+    expect(await httpTransport.send(request, signal)).toBe('sent');
   });
 });

@@ -40,7 +40,7 @@ export interface WireRequest {
   readonly isMutation?: boolean;
 }
 
-const API_ROOT = 'api/v1/';
+export const API_ROOT = 'api/v1/';
 
 type QueryValue = string | number | boolean | null | undefined;
 
@@ -61,26 +61,23 @@ export function encodeQuery(fields: Readonly<Record<string, unknown>>): string {
  */
 export function makeWireRequest(route: string, request: unknown, isFile?: boolean): WireRequest {
   const [method, template] = splitRoute(route);
-  const all = (request ?? {}) as Readonly<Record<string, unknown>>;
-  const inPath = new Set<string>();
+  const fields = new Map(Object.entries(request ?? {}));
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
-    inPath.add(name);
-    return encodeURIComponent(String(all[name]));
+    const value = String(fields.get(name));
+    fields.delete(name);
+    return encodeURIComponent(value);
   });
-  const fields = Object.fromEntries(Object.entries(all).filter(([name]) => !inPath.has(name)));
-  const common = { route, fields: request, method, isFile };
-  if (method === 'GET' || method === 'DELETE') {
-    return { ...common, path: API_ROOT + addQuery(path, fields) };
+  let body: unknown;
+  if (fields.get('body') instanceof Blob) {
+    body = fields.get('body');
+    fields.delete('body');
+  } else if (method !== 'GET' && method !== 'DELETE') {
+    body = Array.isArray(request) ? request : Object.fromEntries(fields);
+    fields.clear();
   }
-  if (Array.isArray(request)) return { ...common, path: API_ROOT + path, body: request };
-  const { body, ...params } = fields;
-  if (!(body instanceof Blob)) return { ...common, path: API_ROOT + path, body: fields };
-  return { ...common, path: API_ROOT + addQuery(path, params), body };
-}
-
-function addQuery(path: string, fields: Readonly<Record<string, unknown>>): string {
-  const query = encodeQuery(fields);
-  return query === '' ? path : `${path}?${query}`;
+  const query = encodeQuery(Object.fromEntries(fields));
+  const url = API_ROOT + path + (query && `?${query}`);
+  return { route, fields: request, method, isFile, path: url, body };
 }
 
 export function splitRoute(route: string): readonly [method: HttpMethod, path: string] {
@@ -88,69 +85,48 @@ export function splitRoute(route: string): readonly [method: HttpMethod, path: s
   return [route.slice(0, space) as HttpMethod, route.slice(space + 1)];
 }
 
-/** The path of a route without parameters, below the page. */
-export function getRoutePath(route: string): string {
-  return API_ROOT + splitRoute(route)[1];
-}
-
 /** Requests to the server that the page came from. URLs are relative, so any base path works. */
-export class HttpTransport implements Transport {
-  readonly exportedAt = null;
-
-  supports(): boolean {
-    return true;
-  }
-
-  resolveUrl(path: string): Promise<string> {
-    return Promise.resolve(path);
-  }
-
-  prefetch(path: string): void {
-    prefetch(path);
-  }
-
-  async send(request: WireRequest, signal: AbortSignal): Promise<unknown> {
-    const init = makeInit(request, signal);
-    const { method, path } = request;
+export const httpTransport: Transport = {
+  exportedAt: null,
+  supports: () => true,
+  resolveUrl: (path) => Promise.resolve(path),
+  prefetch,
+  async send({ method, path, body, isFile }, signal) {
+    const isJson = body !== undefined && !(body instanceof Blob);
+    const accept = isFile ? '*/*' : ACCEPT;
     const response = await receive(
-      () => (method === 'GET' && takePrefetched(path)) || fetch(path, init),
+      (method === 'GET' && takePrefetched(path)) ||
+        fetch(path, {
+          method,
+          signal,
+          headers: isJson ? { accept, 'content-type': 'application/json' } : { accept },
+          body: isJson ? JSON.stringify(body) : (body ?? null),
+        }),
     );
     if (!response.ok) throw await readError(response);
-    if (request.isFile) return receive(() => response.blob());
+    if (isFile) return receive(response.blob());
     const type = response.headers.get('content-type') ?? '';
-    if (type === COLUMNS_MEDIA_TYPE)
-      return decodeColumns(await receive(() => response.arrayBuffer()));
+    if (type === COLUMNS_MEDIA_TYPE) return decodeColumns(await receive(response.arrayBuffer()));
     if (!type.startsWith('application/json')) throw new UnexpectedResponseError(response.status);
     // Two steps: a body that breaks off is a network error, malformed JSON of our server is a bug.
-    return JSON.parse(await receive(() => response.text()));
-  }
-}
-
-function makeInit({ method, body, isFile }: WireRequest, signal: AbortSignal): RequestInit {
-  const accept = isFile ? '*/*' : ACCEPT;
-  const init: RequestInit = { method, signal, headers: { accept } };
-  if (body === undefined) return init;
-  if (body instanceof Blob) return { ...init, body };
-  const headers = { accept, 'content-type': 'application/json' };
-  return { ...init, headers, body: JSON.stringify(body) };
-}
+    return JSON.parse(await receive(response.text()));
+  },
+};
 
 /** The only place where an exception means that the network failed. */
-async function receive<Value>(read: () => Promise<Value>): Promise<Value> {
+async function receive<Value>(promise: Promise<Value>): Promise<Value> {
   try {
-    return await read();
+    return await promise;
   } catch (error) {
     throw isAbortError(error) ? error : new NetworkError();
   }
 }
 
 async function readError(response: Response): Promise<ServerError> {
-  const { status } = response;
-  const text = await receive(() => response.text());
-  const problem = parseProblem(text);
+  const { status, headers } = response;
+  const problem = parseProblem(await receive(response.text()));
   if (problem === null) return new UnexpectedResponseError(status);
-  const seconds = Number.parseFloat(response.headers.get('retry-after') ?? '');
-  const retryAfterS = Number.isFinite(seconds) ? seconds : null;
+  const retryAfterS = Number.parseFloat(headers.get('retry-after') ?? '') || null;
   return new ServerError(translateProblem(problem), status, retryAfterS, problem.code);
 }
 
@@ -164,7 +140,7 @@ function parseProblem(text: string): ServerProblem | null {
   }
 }
 
-let transport: Transport = new HttpTransport();
+let transport = httpTransport;
 
 /** Replace the transport, before the first request. */
 export function setTransport(other: Transport): void {
@@ -175,12 +151,9 @@ export function getTransport(): Transport {
   return transport;
 }
 
-interface PathRequest {
-  readonly method?: HttpMethod;
-  readonly body?: unknown;
-  readonly isFile?: boolean;
+type PathRequest = Partial<Pick<WireRequest, 'method' | 'body' | 'isFile'>> & {
   readonly signal?: AbortSignal | undefined;
-}
+};
 
 /** Send a request that is given by its path instead of its route. Return the decoded response. */
 export async function apiRequest<Response>(

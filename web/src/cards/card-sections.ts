@@ -1,4 +1,6 @@
-import type { TagRow } from '../api/schemas';
+import { ServerError } from '../api/errors';
+import type { Batch } from '../api/query-definition';
+import type { ChartsRequest, Problem, TagRow } from '../api/schemas';
 import * as common from '../catalog/common';
 import { groupByPrefix } from '../lib/grouping';
 import { compileTextFilter, type TextFilter } from '../lib/text-filter';
@@ -223,4 +225,50 @@ function firstFrom(items: readonly { readonly y: number }[], y: number): number 
     else high = middle;
   }
   return low;
+}
+
+/** A request of a card for one tag; `view` has the fields that all tags of a dashboard share. */
+export interface TagRequest<View extends object> {
+  readonly view: View;
+  readonly tag: string;
+}
+
+/** Combine requests for tags; `getRows` returns the rows of a response. */
+export function batchTags<View extends object, Response, Row extends { readonly tag: string }>(
+  maxItems: number,
+  getRows: (response: Response) => readonly Row[],
+): Batch<TagRequest<View>, View & { readonly tags: readonly string[] }, Response, readonly Row[]> {
+  return {
+    shared: ({ view }) => view,
+    item: ({ tag }) => tag,
+    maxItems,
+    join: (requests) => ({
+      ...(requests as readonly [TagRequest<View>])[0].view,
+      tags: requests.map(({ tag }) => tag),
+    }),
+    split: (response, requests) =>
+      requests.map(({ tag }) => getRows(response).filter((row) => row.tag === tag)),
+  };
+}
+
+/** The status of an error that affects one chart of a response. */
+export const CHART_ERROR_STATUS = 200;
+
+/** The fields of a request that all charts of a view share. */
+export type ChartsView = Required<Omit<ChartsRequest, 'width' | 'charts'>>;
+
+/** Number the charts of a request. */
+export function joinCharts<Chart extends object>(
+  requests: readonly { readonly chart: Chart }[],
+): (Chart & { readonly id: string })[] {
+  return requests.map(({ chart }, index) => ({ ...chart, id: String(index) }));
+}
+
+/** Return the charts of a response or why they failed. */
+export function splitCharts<Row extends { readonly error: Problem | null }>(response: {
+  readonly charts: readonly Row[];
+}): (Row | ServerError)[] {
+  return response.charts.map((row) =>
+    row.error ? new ServerError(row.error, CHART_ERROR_STATUS) : row,
+  );
 }

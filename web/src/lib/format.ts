@@ -217,3 +217,11 @@ function roundForDisplay(value: number): string {
 function withMinusSign(text: string): string {
   return text.replace(/^-/, '−');
 }
+
+/** Return the text of a description in Markdown without emphasis, code marks and link targets. */
+export function removeMarkdown(text: string): string {
+  return text
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/(\*\*|__|`|(?<!\w)[*_](?=\S))(.+?)\1/g, '$2')
+    .replace(/^#+ +/gm, '');
+}

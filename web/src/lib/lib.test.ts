@@ -19,6 +19,7 @@ import {
   formatTimeOrDate,
   formatUs,
   formatValue,
+  removeMarkdown,
 } from './format';
 import { getKeyLabels, matchesShortcut, runInSlices, runToEnd, type Task } from './browser';
 import {
@@ -477,4 +478,15 @@ describe('format', () => {
 
     it('microseconds use the same units', () => expect(formatUs(49_230)).toBe('49.2 ms'));
   });
+});
+
+test.each([
+  ['Green: correct. Red: **wrong**.', 'Green: correct. Red: wrong.'],
+  [
+    'From `noise` to a _planet_, [as logged](http://localhost/).',
+    'From noise to a planet, as logged.',
+  ],
+  ['# Loss\ntrain_step * batch_size ** 2', 'Loss\ntrain_step * batch_size ** 2'],
+])('removes Markdown from %j', (description, text) => {
+  expect(removeMarkdown(description)).toBe(text);
 });

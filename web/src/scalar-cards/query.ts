@@ -1,14 +1,5 @@
 /** The queries of scalar cards. Charts with the same settings are loaded in one request. */
-import {
-  batchTags,
-  type ChartRow,
-  type ChartsView,
-  defineQuery,
-  joinCharts,
-  type RevisionScope,
-  splitCharts,
-  type TagRequest,
-} from '../api/query-definition';
+import { type ChartRow, defineQuery, type RevisionScope } from '../api/query-definition';
 import type {
   ChartRequest,
   LineRow,
@@ -18,7 +9,14 @@ import type {
   RangeStatsRow,
   RunGroup,
 } from '../api/schemas';
-import { requestedRuns } from '../cards/card-sections';
+import {
+  batchTags,
+  type ChartsView,
+  joinCharts,
+  requestedRuns,
+  splitCharts,
+  type TagRequest,
+} from '../cards/card-sections';
 import type { NumberRange } from '../charts/types';
 import type { RunGroup as PageRunGroup, Runs } from '../plugin/context';
 import type { ScalarSettings } from './scalar-settings';

@@ -2,7 +2,8 @@ import { createContext } from 'svelte';
 
 import { type Query, QueryMap } from '../api/create-query.svelte';
 import { ServerError } from '../api/errors';
-import { CHART_ERROR_STATUS, type ChartRow } from '../api/query-definition';
+import type { ChartRow } from '../api/query-definition';
+import { CHART_ERROR_STATUS } from '../cards/card-sections';
 import type {
   CaptureRow,
   DebugSourceRow,

@@ -7,7 +7,8 @@ import { withCardValue } from '../cards/card-grid.svelte';
 import type { Line } from '../charts/types';
 import { sortRows } from '../components/data-table';
 import { chartQuery, makeChartRequest, nearestPointsQuery, needsOtherPoints } from './query';
-import type { ChartRow, ChartsView } from '../api/query-definition';
+import type { ChartRow } from '../api/query-definition';
+import type { ChartsView } from '../cards/card-sections';
 import { pythonSnippet } from './scalar-actions';
 import {
   axisRangesCodec,

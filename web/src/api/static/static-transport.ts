@@ -1,7 +1,7 @@
 import * as common from '../../catalog/common';
 import { decodeColumns } from '../columns';
-import { getRoutePath, splitRoute, type Transport, type WireRequest } from '../transport';
-import { NotExportedError, ReadOnlyError, ServerError } from '../errors';
+import { API_ROOT, splitRoute, type Transport, type WireRequest } from '../transport';
+import { NotExportedError, ServerError } from '../errors';
 import type { RequestOf, ResponseOf, RouteName } from '../query-definition';
 import type {
   ColumnsResponse,
@@ -45,12 +45,13 @@ export class StaticTransport implements Transport {
     }
     const handle = this.#handlers[route];
     if (handle) return handle(fields, this.#contents);
-    throw isMutation ? new ReadOnlyError() : new NotExportedError();
+    throw isMutation ? makeReadOnlyError() : new NotExportedError();
   }
 
   supports(route: string): boolean {
-    const isRead = splitRoute(route)[0] === 'GET';
-    return route in this.#handlers || (isRead && this.#contents.hasBelow(getRoutePath(route)));
+    const [method, path] = splitRoute(route);
+    const isExported = method === 'GET' && this.#contents.hasBelow(API_ROOT + path);
+    return isExported || route in this.#handlers;
   }
 
   resolveUrl(path: string): Promise<string> {
@@ -191,6 +192,11 @@ function loadScript(file: string): Promise<void> {
     script.onerror = () => reject(makeMissingError(file));
     document.head.append(script);
   });
+}
+
+function makeReadOnlyError(): ServerError {
+  const problem = { message: common.staticReadOnlyMessage, hint: common.staticReadOnlyHint };
+  return new ServerError(problem, 405);
 }
 
 function makeMissingError(path: string): ServerError {

@@ -1,11 +1,6 @@
 /** The steps of tags by run: how they are loaded, sorted and merged, and which one is selected. */
 import { QueryMap } from '../../api/create-query.svelte';
-import {
-  batchTags,
-  definePluginQuery,
-  type QueryDefinition,
-  type TagRequest,
-} from '../../api/query-definition';
+import { definePluginQuery, type QueryDefinition } from '../../api/query-definition';
 import type { Problem, SeriesSteps, StepsResponse, ValueRequest } from '../../api/schemas';
 import { encodeQuery } from '../../api/transport';
 import * as m from '../../catalog/cards';
@@ -20,7 +15,13 @@ import {
   makePerCardCodec,
   withCardValue,
 } from '../card-grid.svelte';
-import type { Card, CardCaption, TagCard } from '../card-sections';
+import {
+  batchTags,
+  type Card,
+  type CardCaption,
+  type TagCard,
+  type TagRequest,
+} from '../card-sections';
 
 /** The steps of one tag of one run, sorted. */
 export interface SortedSteps {

@@ -2,6 +2,7 @@
 import { createContext } from 'svelte';
 
 import type { Query } from '../../api/create-query.svelte';
+import { NotExportedError } from '../../api/errors';
 import { defineQuery } from '../../api/query-definition';
 import type { CustomScalarsLayoutResponse, Problem } from '../../api/schemas';
 import type { CardGridInfo } from '../../cards/card-grid.svelte';
@@ -29,14 +30,10 @@ const INFO: CardGridInfo = {
 /** The name of the layout in the log; saved layouts have a name. */
 export const LOGGED_LAYOUT = '';
 const LAYOUT_TAG = 'custom_scalars__config__';
-const NOT_FOUND = 404;
 const NO_LAYOUT: CustomScalarsLayoutResponse = { categories: [], runs: [], problems: [] };
 
-/** The layout in the log. A static export has none if there is none. */
-const layoutQuery = defineQuery('GET custom_scalars/layout', {
-  scope: 'immutable',
-  recover: ({ status }) => (status === NOT_FOUND ? NO_LAYOUT : undefined),
-});
+/** The layout in the log. A static export does not have the response if there is no layout. */
+const layoutQuery = defineQuery('GET custom_scalars/layout', { scope: 'immutable' });
 
 export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel> {
   #loggedLayout = $state.raw<Query<CustomScalarsLayoutResponse> | null>(null);
@@ -77,12 +74,13 @@ export class CustomScalarsDashboard extends ScalarGridState<LayoutChartCardModel
 
   /** null while loading. */
   get loggedLayout(): CustomScalarsLayoutResponse | null {
-    return this.#loggedLayout?.data ?? (this.error ? NO_LAYOUT : null);
+    return this.#loggedLayout?.data ?? (this.#loggedLayout?.error ? NO_LAYOUT : null);
   }
 
   /** Why the layout in the log could not be loaded. */
   get error(): Problem | null {
-    return this.#loggedLayout?.error?.problem ?? null;
+    const error = this.#loggedLayout?.error;
+    return error instanceof NotExportedError ? null : (error?.problem ?? null);
   }
 
   /** Whether there are unsaved changes, which are only in the URL. */

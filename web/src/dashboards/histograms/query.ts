@@ -1,5 +1,5 @@
 /** Queries of the Histograms and Distributions dashboards. */
-import { defineQuery, joinCharts, splitCharts } from '../../api/query-definition';
+import { defineQuery } from '../../api/query-definition';
 import type {
   HistogramAxis,
   HistogramChartRequest,
@@ -8,6 +8,7 @@ import type {
   HistogramsRequest,
 } from '../../api/schemas';
 import type { StaticHandlers } from '../../api/static/static-transport';
+import { joinCharts, splitCharts } from '../../cards/card-sections';
 
 /** The fields of a request that all charts of a view share. */
 export type HistogramsView = Required<Omit<HistogramsRequest, 'charts' | 'max_runs'>>;

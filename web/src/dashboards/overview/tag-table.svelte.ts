@@ -7,7 +7,8 @@ import * as common from '../../catalog/common';
 import * as m from '../../catalog/overview';
 import type { Context, VisibleRun } from '../../plugin/context';
 import { chartQuery, type ScalarChartRequest } from '../../scalar-cards/query';
-import type { ChartRow, ChartsView } from '../../api/query-definition';
+import type { ChartRow } from '../../api/query-definition';
+import type { ChartsView } from '../../cards/card-sections';
 
 /** Names of the kinds of tags, in the order of the filter. */
 const KIND_LABELS = new Map([
@@ -24,14 +25,6 @@ export const KINDS: readonly string[] = [...KIND_LABELS.keys()];
 
 export function getKindLabel(kind: string): string {
   return KIND_LABELS.get(kind) ?? kind;
-}
-
-/** Return the text of a description in Markdown without emphasis, code marks and link targets. */
-export function removeMarkdown(text: string): string {
-  return text
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/(\*\*|__|`|(?<!\w)[*_](?=\S))(.+?)\1/g, '$2')
-    .replace(/^#+ +/gm, '');
 }
 
 /** More runs in one sparkline would be illegible. */

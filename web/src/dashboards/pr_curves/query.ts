@@ -1,6 +1,7 @@
 /** Queries of the PR curves dashboard. */
 import { encodeQuery } from '../../api/transport';
-import { batchTags, defineQuery, type TagRequest } from '../../api/query-definition';
+import { defineQuery } from '../../api/query-definition';
+import { batchTags, type TagRequest } from '../../cards/card-sections';
 import type {
   CurveRow,
   HistoryResponse,

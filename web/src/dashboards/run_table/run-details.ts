@@ -1,5 +1,6 @@
 /** Queries and texts of the run page and of the comparison of runs. */
-import { type ChartsView, defineQuery } from '../../api/query-definition';
+import { defineQuery } from '../../api/query-definition';
+import type { ChartsView } from '../../cards/card-sections';
 import type { TagRow } from '../../api/schemas';
 import * as m from '../../catalog/run_table';
 import * as shell from '../../catalog/shell';
