@@ -2,6 +2,7 @@
  * Workspaces and reports as values (every change returns a changed copy), the settings that a card takes
  * along, and the requests that read and save documents.
  */
+import { defineQuery } from '../../api/query-definition';
 import { apiRequest } from '../../api/transport';
 import { ServerError } from '../../api/errors';
 import type {
@@ -10,7 +11,6 @@ import type {
   BoardSection,
   DocumentListResponse,
   DocumentResponse,
-  RenderResponse,
   VersionListResponse,
 } from '../../api/schemas';
 import { list } from '../../lib/codecs';
@@ -327,8 +327,8 @@ export const listVersions = (id: string): Promise<VersionListResponse> =>
 export const getVersion = (id: string, revision: number): Promise<DocumentResponse> =>
   apiRequest(path(`version?id=${encodeURIComponent(id)}&revision=${revision}`));
 
-export const renderReport = (text: string): Promise<RenderResponse> =>
-  apiRequest(path('render'), { method: 'POST', body: { text } });
+/** Markdown as sanitized HTML. */
+export const renderQuery = defineQuery('POST workspaces/render', { scope: 'immutable' });
 
 export const isConflict = (error: unknown): boolean =>
   error instanceof ServerError && error.status === CONFLICT_STATUS;

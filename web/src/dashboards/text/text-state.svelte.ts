@@ -104,10 +104,7 @@ class TextSearch {
   get tags(): readonly string[] {
     const tags = this.#grid.sections.flatMap(({ cards }) => cards.map(({ tag }) => tag));
     // A pinned card is in two sections.
-    this.#tags = reuseIfEqual(
-      this.#tags,
-      tags.filter((tag, index) => tags.indexOf(tag) === index),
-    );
+    this.#tags = reuseIfEqual(this.#tags, [...new Set(tags)]);
     return this.#tags;
   }
 
