@@ -1,4 +1,4 @@
-"""Accessibility rules of axe on every dashboard in both themes.
+"""Accessibility rules of axe on every dashboard in both themes, wide and narrow.
 
 ``test_languages.py`` checks the dashboards in Chinese.
 """
@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web.every_dashboard import DASHBOARDS, ENGLISH, Dashboard
-from tests.web.test_appearance import list_violations
+from tests.web.test_appearance import list_violations, list_violations_in
+from tests.web.test_languages import PHONE_PX
 
 pytestmark = pytest.mark.browser
 
@@ -28,3 +29,6 @@ def test_dashboard_has_no_violations(
         # Checks both themes.
         assert list_violations(page, scope) == [], view
         scope = "main"  # All views have the same header and run table.
+    page.set_viewport_size({"width": PHONE_PX, "height": 900})
+    dashboard.wait_until_stable(page)
+    assert list_violations_in(page, "light") == []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -20,7 +21,7 @@ from tests.web.waiting import get_stable_box, get_stable_url, wait_for_value
 pytestmark = pytest.mark.browser
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-#: Rules that depend on the theme, and not on the language.
+#: Rules that depend on the theme.
 COLOR_RULES = ["color-contrast", "link-in-text-block"]
 #: The only rule on style sheets is experimental and does not run, so axe need not copy them.
 AXE_OPTIONS = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
@@ -49,17 +50,21 @@ def list_violations(page: Page, scope: str = "html") -> list[str]:
         scope: CSS selector of the element to check. Rules for a whole page, such as those on
             landmarks, need the default.
     """
-    found = _run_axe(page, scope)
+    found = list_violations_in(page, "light", scope)
     page.emulate_media(color_scheme="dark")
     found += _run_axe(page, scope, runOnly=COLOR_RULES)
     page.emulate_media(color_scheme="light")
     return found
 
 
-def list_violations_of_texts(page: Page, scope: str = "html") -> list[str]:
-    """Return axe violations except those of color rules, for a second language."""
-    disabled = {rule: {"enabled": False} for rule in COLOR_RULES}
-    return _run_axe(page, scope, rules=disabled)
+def list_violations_in(
+    page: Page, theme: Literal["light", "dark"], scope: str = "html"
+) -> list[str]:
+    """Return axe violations in one theme."""
+    page.emulate_media(color_scheme=theme)
+    found = _run_axe(page, scope)
+    page.emulate_media(color_scheme="light")
+    return found
 
 
 def _run_axe(page: Page, scope: str, **options: object) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -26,7 +27,7 @@ from tests.web.page_checks import (
     list_english,
     list_overlaps,
 )
-from tests.web.test_appearance import list_violations_of_texts, overflows
+from tests.web.test_appearance import list_violations_in, overflows
 from tests.web.waiting import get_stable_text
 from tracklight.analysis.profiles.captures import make_capture_id
 from tracklight.formats import summary
@@ -78,17 +79,16 @@ def test_dashboard_is_complete_and_fits_in_chinese(
     dashboard.open(page, chinese_board, CHINESE)
     expect(page.locator("html")).to_have_attribute("lang", CHINESE)
     assert has_chinese_font(page), "Install a Chinese font, such as fonts-wqy-microhei"
-    scope = "html"
-    for width in (WIDE_PX, PHONE_PX):
+    themes: dict[int, Literal["light", "dark"]] = {WIDE_PX: "light", PHONE_PX: "dark"}
+    for width, theme in themes.items():
         page.set_viewport_size({"width": width, "height": 900})
+        scope = "html"
         for view in dashboard.iter_views(page):
             assert list_english(page, dashboard.names) == [], (view, width)
             assert not overflows(page), (view, width)
             assert list_cut_labels(page) == [], (view, width)
-            if width == WIDE_PX:
-                # test_accessibility.py checks the colors.
-                assert list_violations_of_texts(page, scope) == [], view
-                scope = "main"  # All views have the same header and run table.
+            assert list_violations_in(page, theme, scope) == [], (view, width)
+            scope = "main"  # All views have the same header and run table.
 
 
 @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=str)
