@@ -49,6 +49,9 @@ def logdir(tmp_path: Path) -> Path:
 @pytest.fixture
 def names(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Run the examples from top to bottom next to a folder ``logs``, and return their names."""
+    web_dir = logdir.parent / "my_package" / "web"
+    web_dir.mkdir(parents=True)
+    (web_dir / "index.js").write_text("export function mount() {}", encoding="utf-8")
     monkeypatch.chdir(logdir.parent)
     monkeypatch.setenv("TRACKLIGHT_CACHE_DIR", str(logdir.parent / "cache"))
     found: dict[str, Any] = {}
