@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.web.conftest import Serve
+from tests.web.conftest import Serve, board_fixture
 from tests.web.event_writer import append_records, loss_records
 from tests.web.locators import (
     run_count,
@@ -29,19 +29,27 @@ OpenPage = Callable[..., Page]
 RUNS = 500
 
 
-@pytest.fixture
-def page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+def write_runs(logdir: Path) -> None:
     records = loss_records("loss", range(3))
     for number in range(RUNS):
         append_records(logdir / "sweep" / f"trial-{number}", *records)
-    page = open_page(serve(logdir).address + "?tab=overview")
+
+
+many_runs = board_fixture(write_runs, "module", "?tab=overview")
+
+
+@pytest.fixture
+def page(many_runs: str, open_page: Callable[..., Page]) -> Page:
+    page = open_page(many_runs)
     expect(run_count(page)).to_have_text("500 runs")
     return page
 
 
-def test_renders_only_rows_near_viewport(page: Page) -> None:
+def test_renders_only_rows_near_viewport_and_says_which_runs_have_a_trend(page: Page) -> None:
     expect(run_row(page, "sweep/trial-0")).to_be_visible()
     wait_for_condition(page, lambda: run_rows(page).count() < 60)
+    expect(tag_row(page, "loss")).to_contain_text("500")
+    expect(tag_table(page).get_by_role("columnheader", name="Trend (first 8 runs)")).to_be_visible()
 
 
 def test_search_finds_one_of_500_runs(page: Page) -> None:
@@ -53,11 +61,6 @@ def test_search_finds_one_of_500_runs(page: Page) -> None:
     page.get_by_label("Filter runs").fill("trial-42")
     expect(run_row(page, "sweep/trial-420").get_by_role("checkbox")).to_be_checked()
     expect(run_row(page, "sweep/trial-42").get_by_role("checkbox")).not_to_be_checked()
-
-
-def test_trend_header_shows_number_of_runs_drawn(page: Page) -> None:
-    expect(tag_row(page, "loss")).to_contain_text("500")
-    expect(tag_table(page).get_by_role("columnheader", name="Trend (first 8 runs)")).to_be_visible()
 
 
 def test_scrolls_through_thousands_of_tags(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.conftest import Serve
+from tests.web.conftest import Serve, board_fixture
 from tests.web.event_writer import append_records, loss_records
 from tests.web.run_table import (
     checked_runs,
@@ -135,16 +135,31 @@ def test_phone_selects_runs_in_a_drawer(study: str, open_page: Callable[..., Pag
 MANY = 600
 
 
-@pytest.fixture
-def many_runs_page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+def write_many_runs(logdir: Path) -> None:
     records = loss_records("loss", range(3))
     for number in range(MANY):
         append_records(logdir / "sweep" / f"trial-{number}", *records)
-    page = open_page(serve(logdir).address)
+
+
+many_runs = board_fixture(write_many_runs, "module")
+
+
+def open_many_runs(open_page: Callable[..., Page], address: str) -> Page:
+    page = open_page(address)
     expect(runs_panel(page).get_by_role("status").last).to_have_text("600 runs")
-    # Runs are sorted by their start, which is not known before they are read.
     expect(runs_panel(page)).to_contain_text("1,800 points")
     return page
+
+
+@pytest.fixture
+def many_runs_page(many_runs: str, open_page: Callable[..., Page]) -> Page:
+    return open_many_runs(open_page, many_runs)
+
+
+@pytest.fixture
+def growing_page(logdir: Path, serve: Serve, open_page: Callable[..., Page]) -> Page:
+    write_many_runs(logdir)
+    return open_many_runs(open_page, serve(logdir).address)
 
 
 def test_selects_newest_hundred_of_many_runs(many_runs_page: Page) -> None:
@@ -175,20 +190,20 @@ def test_url_stays_short_with_many_selected_runs(many_runs_page: Page) -> None:
     assert len(get_stable_url(many_runs_page)) < 2000
 
 
-def test_new_run_is_selected(many_runs_page: Page, logdir: Path) -> None:
-    many_runs_page.keyboard.press("Shift+A")
+def test_new_run_is_selected(growing_page: Page, logdir: Path) -> None:
+    growing_page.keyboard.press("Shift+A")
     append_records(logdir / "a-late-one", *loss_records("loss", range(3)))
-    expect(run_checkbox(many_runs_page, "a-late-one")).to_be_checked()
-    expect(column_header(many_runs_page, "601 runs")).to_be_visible()
+    expect(run_checkbox(growing_page, "a-late-one")).to_be_checked()
+    expect(column_header(growing_page, "601 runs")).to_be_visible()
 
 
-def test_new_runs_above_keep_scroll_position(many_runs_page: Page, logdir: Path) -> None:
-    grid(many_runs_page).evaluate("element => (element.scrollTop = 3000)")
-    expect(row(many_runs_page, "sweep/trial-110")).to_be_in_viewport()
-    before = get_stable_box(row(many_runs_page, "sweep/trial-110"))
+def test_new_runs_above_keep_scroll_position(growing_page: Page, logdir: Path) -> None:
+    grid(growing_page).evaluate("element => (element.scrollTop = 3000)")
+    expect(row(growing_page, "sweep/trial-110")).to_be_in_viewport()
+    before = get_stable_box(row(growing_page, "sweep/trial-110"))
     append_records(logdir / "sweep" / "a-late-one", *loss_records("loss", range(3)))
-    expect(column_header(many_runs_page, "100 of 601 selected")).to_be_visible()
+    expect(column_header(growing_page, "100 of 601 selected")).to_be_visible()
     wait_for_value(
-        many_runs_page, lambda: get_stable_box(row(many_runs_page, "sweep/trial-110")), before
+        growing_page, lambda: get_stable_box(row(growing_page, "sweep/trial-110")), before
     )
-    assert grid(many_runs_page).evaluate("element => element.scrollTop") == 3028
+    assert grid(growing_page).evaluate("element => element.scrollTop") == 3028

@@ -28,7 +28,7 @@ from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 pytestmark = pytest.mark.browser
 
 Open = Callable[[str], Page]
-AT = 20
+AT = 5
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_smoothing_matches_tensorboard(open_loss: Open, weight: float) -> None:
     drawn_chart(page, "train/loss")
     page.get_by_role("slider", name="Smoothing").fill(str(weight))
     move_cursor_to(page, "train/loss", AT)
-    expect(tooltip(page).locator("thead")).to_contain_text("Step 200 · 6 min 40 s")
+    expect(tooltip(page).locator("thead")).to_contain_text("Step 50 · 1 min 40 s")
     wait_for_tooltip(page, {run: [smooth(loss(run), weight)[AT], loss(run)[AT]] for run in RUNS})
 
 
@@ -128,16 +128,16 @@ def test_horizontal_axes(open_loss: Open) -> None:
         page.get_by_role("button", name="Relative", exact=True).click()
     expect(page).to_have_url(re.compile("x=relative"))
     move_cursor_to(page, "train/loss", AT)
-    expect(tooltip(page).locator("thead")).to_contain_text("6 min 40 s")
+    expect(tooltip(page).locator("thead")).to_contain_text("1 min 40 s")
     with page.expect_response("**/scalars/query"):
         page.get_by_role("button", name="Wall time", exact=True).click()
     move_cursor_to(page, "train/loss", AT)
-    expect(tooltip(page).locator("thead")).to_contain_text("14 Nov 2023, 22:20:00")
+    expect(tooltip(page).locator("thead")).to_contain_text("14 Nov 2023, 22:15:00")
     page.get_by_role("button", name="More X axis options").click()
     with page.expect_response("**/scalars/query"):
         page.get_by_role("menuitemcheckbox", name="Sample index").click()
     move_cursor_to(page, "train/loss", AT)
-    expect(tooltip(page).locator("thead")).to_contain_text("Sample 20")
+    expect(tooltip(page).locator("thead")).to_contain_text("Sample 5")
     page.go_back()
     expect(page).to_have_url(re.compile("x=wall"))
 
@@ -367,4 +367,4 @@ def test_optional_tooltip_columns(open_loss: Open) -> None:
     move_cursor_to(page, "train/loss", AT)
     expect(tooltip(page)).to_contain_text("14 Nov 2023")
     _, step, relative, _ = read_tooltip_cells(page)["vit"]
-    assert (step, relative) == ("200", "6 min 40 s")
+    assert (step, relative) == ("50", "1 min 40 s")

@@ -29,7 +29,7 @@ from tests.web.waiting import get_stable_box, get_stable_url, wait_for_condition
 
 pytestmark = pytest.mark.browser
 
-AT = 20
+AT = 5
 
 
 def wait_for_column(page: Page, table: Locator, name: str, values: dict[str, float]) -> None:
