@@ -60,13 +60,13 @@ MAX_WORKERS = 2 * max(os.cpu_count() or 1, 2) + 1
 #: Set for every process of a run, so that those that outlive it can be found.
 SESSION_VARIABLE = "TRACKLIGHT_TEST_SESSION"
 
-#: Tests that take tens of seconds each when four workers run beside them.
+#: Tests that take tens of seconds each when four workers run beside them; all are marked slow.
 LONG_TESTS = (
     "tests/contract/test_site.py",
     "tests/contract/test_install.py",
     "tests/analysis/predictors/test_frameworks.py",
-    "tests/analysis/predictors/test_servers.py",
-    "tests/cli/test_demo_log.py",
+    "tests/dashboards/what_if/test_serving.py",
+    "tests/formats/test_kernel_sanitizer.py",
 )
 #: Groups that repeat what others call, or would take long, and whose coverage is not measured.
 NOT_MEASURED = ("browser", "ray-shards")

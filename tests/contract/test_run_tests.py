@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,9 @@ def test_every_test_is_in_one_group() -> None:
     assert ignored == {*LONG_TESTS, *browser.paths, "tests/frameworks"}
     assert long.paths == LONG_TESTS
     assert all((ROOT / path).exists() for path in ignored)
+    # The quick tier has no group `long`.
+    is_slow = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow", re.MULTILINE)
+    assert all(is_slow.search((ROOT / path).read_text("utf-8")) for path in LONG_TESTS)
 
 
 def test_every_framework_has_a_group() -> None:
