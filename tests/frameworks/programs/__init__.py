@@ -66,13 +66,13 @@ def execute(
             has imported the framework already; None for a process of its own.
         **environment: Additional environment variables.
     """
-    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", **environment}
+    env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
     env["PYTHONPATH"] = str(HERE.parents[2])
     command = [str(path), *map(str, arguments)]
     if process is not None:
         shared = _processes.pop(process, None) or SharedProcess(env)
         try:
-            output = shared.run(command, cwd)
+            output = shared.run(command, cwd, environment)
         except BaseException:
             # After a timeout, its reply must not be that to the next program.
             shared.kill()
@@ -82,7 +82,7 @@ def execute(
     result = subprocess.run(
         [sys.executable, *command],
         cwd=cwd,
-        env=env,
+        env=env | environment,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -116,10 +116,11 @@ class SharedProcess:
             text=True,
         )
 
-    def run(self, command: list[str], cwd: Path | None) -> str:
+    def run(self, command: list[str], cwd: Path | None, environment: dict[str, str]) -> str:
         """Run a program and return what it prints."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        request = {"command": command, "cwd": str(cwd or Path.cwd())}
+        cwd = cwd or Path.cwd()
+        request = {"command": command, "cwd": str(cwd), "environment": environment}
         print(json.dumps(request), file=self._process.stdin, flush=True)
         line = self._process.stdout.readline()
         if not line:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tests.frameworks.programs import HERE, need, run_keras, run_program
+from tests.frameworks.programs import HERE, need, run_keras
 from tests.writer.event_files import iter_events
 from tracklight.analysis.profiles.captures import list_captures, open_capture
 from tracklight.analysis.profiles.steps import detect_steps
@@ -146,9 +146,7 @@ def test_writes_embeddings_for_the_projector(training: Training) -> None:
 def test_tensorboard_opens_the_embeddings(training: Training) -> None:
     pytest.importorskip("tensorboard")
     need("werkzeug")
-    output = run_program(
-        "projector_reader.py", training.logdir, "ours/train", process="tensorboard"
-    )
+    output = run_keras("projector_reader.py", training.logdir, "ours/train", backend="tensorflow")
     assert output["names"] == ["words:00002", "words:00001", "words:00000"]
     assert np.allclose(np.reshape(output["tensor"], (50, 8)), training.output["words"])
     assert output["metadata"].startswith("w0\nw1\n")

@@ -13,6 +13,8 @@ from tests.writer.event_files import iter_events, read_scalars
 from tracklight.formats.tensor import decode_tensor
 
 PROGRAM = "tf_function_program.py"
+#: Of its own: the program divides the processor into two devices, before TensorFlow uses it.
+PROCESS = "tf.function"
 
 
 class Logged(NamedTuple):
@@ -24,7 +26,7 @@ class Logged(NamedTuple):
 def logged(tmp_path_factory: pytest.TempPathFactory) -> Logged:
     need("tensorflow")
     logdir = tmp_path_factory.mktemp("logs")
-    return Logged(logdir, run_program(PROGRAM, logdir))
+    return Logged(logdir, run_program(PROGRAM, logdir, process=PROCESS))
 
 
 def list_steps(logdir: Path, tag: str) -> list[int]:
@@ -153,7 +155,8 @@ def test_docs_example_runs(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (example,) = [block for block in blocks if "import tensorflow" in block]
     (tmp_path / "example.py").write_text(f"{example}\nprint('null')\n")
-    run_program(str(tmp_path / "example.py"), cwd=tmp_path, TRACKLIGHT_STRICT="1")
+    example = str(tmp_path / "example.py")
+    run_program(example, cwd=tmp_path, process=PROCESS, TRACKLIGHT_STRICT="1")
     events = list(iter_events(tmp_path / "logs" / "run2"))
     tags = [value.tag.decode() for event in events for value in event.summary.value]
     assert sorted(tags) == ["inputs"] * 10 + ["loss"] * 10

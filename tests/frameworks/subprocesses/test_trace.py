@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.frameworks.programs import HERE, need, run_keras, run_program
+from tests.frameworks.programs import HERE, need, run_keras
 from tests.writer.event_files import iter_events
 from tracklight import summary
 from tracklight.errors import UsageWarning
@@ -101,7 +101,7 @@ def test_missing_or_empty_trace_warns(traced: Traced) -> None:
 
 def test_tensorboard_reads_the_graphs(traced: Traced) -> None:
     pytest.importorskip("tensorboard")
-    output = run_program("graph_reader.py", traced.logdir, process="tensorboard")
+    output = run_keras("graph_reader.py", traced.logdir, backend="tensorflow")
     assert output["tags"] == ["empty", "graph", "profile"]
     assert output["nodes"]["graph"] == output["nodes"]["profile"] > 3
 

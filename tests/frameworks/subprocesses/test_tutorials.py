@@ -54,7 +54,7 @@ def test_tutorial_logs_the_same_values(part: str, tmp_path: Path) -> None:
             imports,
             part,
             cwd=tmp_path / imports,
-            process=f"tutorial with {imports} imports",
+            process="tutorial",
         )
     theirs, ours = tmp_path / "original/logs", tmp_path / "tracklight/logs"
     differences = set(iter_differences(theirs, ours, rtol=1e-5))
