@@ -65,6 +65,17 @@ def test_compiled_and_numpy_intervals_agree(events: list[tuple[int, int, int]]) 
     assert merge_spans(start, start + duration).tolist() == expected
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_intervals_of_several_tracks_are_merged(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tracks = [np.sort(rng.integers(0, 5000, count)) for count in (300, 1, 500, 200)]
+    start = np.concatenate(tracks)
+    end = start + rng.integers(0, 8, len(start))
+    expected = merge_spans_in_numpy(start, end).tolist()
+    assert merge_spans(start, end).tolist() == expected
+    assert 1 < len(expected) < len(start)
+
+
 def test_sums_of_integers_are_exact() -> None:
     index, values = np.array([2, 0, 2], np.int32), np.array([1, 5, 1 << 60])
     for sums in (sum_by_index(index, values, 4), sum_by_index_in_numpy(index, values, 4)):

@@ -26,6 +26,7 @@ This package may import `formats`, `logdir` and `index`, but nothing that serves
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -35,6 +36,8 @@ from tracklight.types import Bool, Int8, Int32, Int64
 
 #: Profilers number things from 1. Up to this value, a lookup table is cheap.
 _MAX_TABLE_VALUE = 1 << 20
+#: Sorted runs of intervals are merged on their own if they have this many rows on average.
+_MIN_RUN_ROWS = 64
 _MIN_TIME, _MAX_TIME = -(1 << 62), 1 << 62
 
 Value = TypeVar("Value")
@@ -221,11 +224,23 @@ def merge_spans(start: Int64, end: Int64) -> Int64:
         start, end = np.ascontiguousarray(start), np.ascontiguousarray(end)
         merged: Int64 | None = NATIVE.merge_sorted(start, end)
         if merged is None:
+            start, end = _merge_runs(start, end)
             order = np.argsort(start, kind="stable")
             merged = NATIVE.merge_sorted(start[order], end[order])
         assert merged is not None
         return merged
     return merge_spans_in_numpy(start, end)
+
+
+def _merge_runs(start: Int64, end: Int64) -> tuple[Int64, Int64]:
+    """Merge each run of sorted intervals, such as those of a track, before all are sorted."""
+    bounds = np.flatnonzero(start[1:] < start[:-1]) + 1
+    if NATIVE is None or len(bounds) * _MIN_RUN_ROWS > len(start):
+        return start, end
+    edges = pairwise([0, *bounds.tolist(), len(start)])
+    merged = [NATIVE.merge_sorted(start[first:stop], end[first:stop]) for first, stop in edges]
+    rows = np.concatenate(merged)
+    return rows[:, 0], rows[:, 1]
 
 
 def merge_spans_in_numpy(start: Int64, end: Int64) -> Int64:
