@@ -168,7 +168,9 @@ def test_card_size_is_remembered_but_not_in_url(page: Page) -> None:
 
 def test_shows_description(page: Page) -> None:
     choose_menu_item(page, "eval/bleu", "Description")
-    expect(page.get_by_role("dialog")).to_contain_text("How well it **translates**.")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("How well it translates.")
+    expect(dialog.locator("strong")).to_have_text("translates")
     page.keyboard.press("Escape")
     menu = open_menu(page, "epoch")
     expect(menu.get_by_text("Description")).to_have_count(0)
