@@ -7,12 +7,14 @@ return; descriptions come from their docstrings.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
+import sys
 import tempfile
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -212,14 +214,19 @@ def read_field_docs(struct: type[msgspec.Struct]) -> dict[str, str]:
     for base in reversed(struct.__mro__):
         if not base.__module__.startswith("tracklight."):
             continue
-        (node,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        assert isinstance(node, ast.ClassDef)
-        for field, below in zip(node.body, node.body[1:], strict=False):
+        body = _parse_classes(base.__module__)[base.__name__].body
+        for field, below in pairwise(body):
             if not (isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)):
                 continue
             if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
                 docs[field.target.id] = _join_lines(str(below.value.value))
     return docs
+
+
+@functools.cache
+def _parse_classes(module: str) -> dict[str, ast.ClassDef]:
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _join_lines(text: str) -> str:
