@@ -247,11 +247,12 @@ def build_raw_histogram(tag: str, totals: dict[str, Any], limits: Any, counts: A
 
 def _copy_finite(values: Any) -> NDArray[Any]:
     """Return a copy of the finite numbers; warn about others."""
-    numbers: NDArray[Any] = acquire_copy(as_numbers(values, "values")).reshape(-1)
+    # Checked before copying: the copy is not in the caches of the processor.
+    numbers = as_numbers(values, "values")
     if not numbers.size:
         raise ArgumentError("values", "is empty; a histogram needs at least one number")
     if np.isfinite(numbers.min()) and np.isfinite(numbers.max()):
-        return numbers
+        return acquire_copy(numbers).reshape(-1)
     finite: NDArray[Any] = numbers[np.isfinite(numbers)]
     if not finite.size:
         raise ArgumentError("values", "contains no finite numbers")
