@@ -47,6 +47,12 @@ def choose(page: Page, button: str, option: str) -> None:
     dialog.get_by_role("option", name=re.compile(re.escape(option))).first.click()
 
 
+def choose_tfma(page: Page) -> None:
+    """Choose the evaluation with two models, and wait for it: its toolbar has one more button."""
+    choose(page, "Evaluation: Evaluation", "tfma")
+    expect(page.get_by_role("button", name=re.compile("^Model: "))).to_be_visible()
+
+
 def download(page: Page, item: str) -> str:
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as info:
@@ -112,7 +118,7 @@ def test_compares_evaluations(board: str, open_page: OpenPage) -> None:
 
 def test_compares_models_of_an_evaluation(board: str, open_page: OpenPage) -> None:
     page = open_page(board + "&fairness-view=metrics")
-    choose(page, "Evaluation: Evaluation", "tfma")
+    choose_tfma(page)
     choose(page, "Compare with", "tfma · baseline")
     page.keyboard.press("Escape")
     expect(page.get_by_role("table", name="Differences to tfma · baseline")).to_be_visible()
@@ -138,7 +144,7 @@ def test_steps_plots_and_validation(board: str, open_page: OpenPage) -> None:
     result = evaluate(3)
     recall = counts[1, 1] / counts[1, 2]
     assert recall == pytest.approx(result.get("recall", "Overall", threshold=0.5), abs=2e-3)
-    choose(page, "Evaluation: Evaluation", "tfma")
+    choose_tfma(page)
     page.get_by_role("button", name="Validation", exact=True).click()
     expect(page.get_by_text(re.compile("^(Passed|Failed)"))).to_be_visible()
 
